@@ -31,7 +31,7 @@ test('accounts can be created, listed, funded, adjusted, shown, suspended and re
   expect(await askJson('accounts', 'list', '--after', next)).toMatchObject({ accounts: [{ id: created.id }] })
 
   expect(await act('accounts', 'fund', id, '250.00', '--reference', 'bank-1')).toMatch(
-    /^Booked \$250\.00 as tr_\w{26}; balance \$250\.00\.$/m,
+    /^Booked \$250\.00 as tr_1; balance \$250\.00\.$/m,
   )
   const again = await actJson(
     'accounts',
@@ -45,7 +45,7 @@ test('accounts can be created, listed, funded, adjusted, shown, suspended and re
   )
   expect(again).toMatchObject({
     isNew: false,
-    transfer: { amount_cents: 25_000, balance_after_cents: 25_000 },
+    transfer: { change_cents: 25_000, balance_after_cents: 25_000 },
   })
   expect(
     await act('accounts', 'adjust', id, '--reference', 'case-1', '--note', 'too much', '--', '-5.00'),

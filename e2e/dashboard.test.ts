@@ -325,7 +325,7 @@ describe.each(IS_SHORT ? (['keyboard'] as const) : hands)('with the %s', (how) =
     const [, ...lines] = (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n')
     const rows = lines.map((line) => line.split(','))
     const transfers = await world.system.query(
-      `select seq || '|' || (case credit when 'customer' then 1 else -1 end) * amount_cents || '|' || balance_after_cents
+      `select seq || '|' || change_cents || '|' || balance_after_cents
          from transfers where account_id = '${account_id}' order by seq`,
     )
     const cents = (text: string | undefined) => Math.round(Number(text) * 100)

@@ -154,7 +154,8 @@ test('a double charge and a missing link are answered with the commands of docs/
   await untilCounted(`deliveries d join delivery_attempts a using (account_id, event_id, endpoint_id)`, 4)
   const read = await send('GET', `/v1/orders/${order.id}`)
   expect(read.body.links).toHaveLength(1)
-  await untilCounted('order_attempts', 4)
+  await untilCounted('order_answers', 2)
+  await untilCounted('order_attempts', 2)
   await untilCounted('link_reads', 1)
 
   const page = await playPage(shell, STEPS, { names: { account: account_id } })

@@ -10,14 +10,14 @@ const FACTS = String.raw`
 with tables as (
   select c.oid, c.relname as name, c.relpersistence, c.relrowsecurity, c.reloptions, c.relacl, c.relowner
     from pg_class c
-   where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
+   where c.relnamespace = 'shopwire'::regnamespace and c.relkind in ('r', 'p', 'v')
 ), functions as (
   select p.oid, p.oid::regprocedure::text as name, p.prosrc, p.proconfig, p.prosecdef, p.provolatile, p.proparallel, p.proisstrict,
          p.proleakproof, p.proacl, p.proowner, pg_get_function_result(p.oid) as result, l.lanname,
          pg_get_function_arguments(p.oid) as arguments
     from pg_proc p
     join pg_language l on l.oid = p.prolang
-   where p.pronamespace = 'public'::regnamespace
+   where p.pronamespace = 'shopwire'::regnamespace
 ), rights as (
   select 'table' as kind, t.name, a.grantee, a.privilege_type, t.relowner as owner
     from tables t cross join aclexplode(coalesce(t.relacl, acldefault('r', t.relowner))) a
@@ -29,7 +29,7 @@ with tables as (
     from functions f cross join aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) a
   union all
   select 'schema', s.nspname, a.grantee, a.privilege_type, s.nspowner
-    from pg_namespace s cross join aclexplode(coalesce(s.nspacl, acldefault('n', s.nspowner))) a where s.nspname = 'public'
+    from pg_namespace s cross join aclexplode(coalesce(s.nspacl, acldefault('n', s.nspowner))) a where s.nspname = 'shopwire'
   union all
   select 'database', 'this one', a.grantee, a.privilege_type, d.datdba
     from pg_database d cross join aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) a where d.datname = current_database()
@@ -62,7 +62,7 @@ union all
 select 'policy ' || tablename || ' ' || policyname || ': ' || permissive || ' ' || cmd || ' to ' || role || ' using ' || coalesce(qual, 'nothing') ||
        ' check ' || coalesce(with_check, qual, 'nothing')
   from pg_policies cross join unnest(roles) role
- where schemaname = 'public'
+ where schemaname = 'shopwire'
 union all
 select 'function ' || name || ': (' || arguments || ') returns ' || result || ', ' || lanname || ', ' || provolatile::text ||
        proparallel::text || ', of ' || pg_get_userbyid(proowner) || case when prosecdef then ', security definer' else '' end ||

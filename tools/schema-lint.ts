@@ -94,11 +94,11 @@ export function lintFunction(file: string, text: string): LintProblem[] {
         'owner',
         `A function with its owner's rights belongs to a role that nobody signs in as: add "alter function ${name} owner to shopwire_functions;".`,
       ),
-    !/^set search_path = pg_catalog, public, pg_temp$/m.test(text) &&
+    !/^set search_path = pg_catalog, shopwire, pg_temp$/m.test(text) &&
       !INLINED.includes(name) &&
       problem(
         'search-path',
-        'Add "set search_path = pg_catalog, public, pg_temp": otherwise a caller chooses the tables, by a temporary one of the same name.',
+        'Add "set search_path = pg_catalog, shopwire, pg_temp": otherwise a caller chooses the tables, by a temporary one of the same name.',
       ),
     STAR.test(withoutComments(text)) && problem('named-columns', 'Name the columns instead of *.'),
   ].filter((one) => one !== false)

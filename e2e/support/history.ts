@@ -31,18 +31,18 @@ export async function seedHistory(superuserUrl: string, orders: number): Promise
      insert into orders (account_id, id, idempotency_key, request_hash, status, total_cents, key_id, created_at, cancelled_at, cancel_reason)
      select account_id, ${id('ord', 'o')}, 'history-' || n, sha256(n::text::bytea), 'cancelled', ${PRICE_CENTS}, 'operator', at, at, 'history'
        from ${numbered};
-     insert into order_lines (account_id, order_id, n, item_id, name, qty, unit_price_cents)
+     insert into order_lines (account_id, order_id, line, item_id, name, qty, unit_price_cents)
      select account_id, ${id('ord', 'o')}, 1, '10000000000000000', 'History', 1, ${PRICE_CENTS} from ${numbered};
-     insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, created_at)
-     select distinct account_id, 1, 'tr_' || account_id, 'funding', 'house:cash', 'customer', ${BALANCE_CENTS}, ${BALANCE_CENTS},
+     insert into transfers (account_id, seq, kind, change_cents, balance_after_cents, created_at)
+     select distinct account_id, 1, 'funding', ${BALANCE_CENTS}, ${BALANCE_CENTS},
             to_timestamp(${firstMs / 1_000})
        from ${numbered};
-     insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, created_at)
-     select account_id, 2 * place + 2, ${id('tr', 't')}, 'order', 'customer', 'house:sales', ${PRICE_CENTS},
+     insert into transfers (account_id, seq, kind, change_cents, balance_after_cents, order_id, created_at)
+     select account_id, 2 * place + 2, 'order', -${PRICE_CENTS},
             ${BALANCE_CENTS - PRICE_CENTS}, ${id('ord', 'o')}, at
        from ${numbered};
-     insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, created_at)
-     select account_id, 2 * place + 3, ${id('tr', 'r')}, 'refund', 'house:sales', 'customer', ${PRICE_CENTS},
+     insert into transfers (account_id, seq, kind, change_cents, balance_after_cents, order_id, created_at)
+     select account_id, 2 * place + 3, 'refund', ${PRICE_CENTS},
             ${BALANCE_CENTS}, ${id('ord', 'o')}, at
        from ${numbered};
      insert into events (account_id, id, type, order_id, created_at)

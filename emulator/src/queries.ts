@@ -24,12 +24,11 @@ export async function selectOrders(
   const rows = await db.many<OrderRow>(sql`
     select o.id, o.account_id, o.idempotency_key, o.status, o.total_cents, o.created_at, o.delivered_at,
            (select json_agg(json_build_object('id', l.item_id, 'name', l.name, 'qty', l.qty,
-                                              'unit_price_cents', l.unit_price_cents) order by l.n)
+                                              'unit_price_cents', l.unit_price_cents) order by l.line)
               from order_lines l
              where l.account_id = o.account_id
                and l.order_id = o.id) as lines,
-           (select json_agg(json_build_object('id', t.id, 'kind', t.kind, 'at', t.created_at, 'amount_cents',
-                                              case when t.debit = 'customer' then -t.amount_cents else t.amount_cents end)
+           (select json_agg(json_build_object('id', 'tr_' || t.seq, 'kind', t.kind, 'at', t.created_at, 'amount_cents', t.change_cents)
                             order by t.seq)
               from transfers t
              where t.account_id = o.account_id
@@ -51,8 +50,7 @@ export async function selectOrders(
 /** Newest first. */
 export async function selectTransfers(db: Queryable, account_id: string): Promise<LedgerTransfer[]> {
   const rows = await db.many<Omit<LedgerTransfer, 'at'> & { at: Date }>(sql`
-    select id, kind, order_id, created_at as at,
-           case when debit = 'customer' then -amount_cents else amount_cents end as amount_cents
+    select 'tr_' || seq as id, kind, order_id, created_at as at, change_cents as amount_cents
       from transfers
      where account_id = ${account_id}
      order by seq desc

@@ -98,7 +98,7 @@ async function targetsOf(owner: pg.Client, { key_id }: SeededAccount): Promise<R
     transfer_id: string
     item_id: string
   }>(`
-    select o.id, e.id as event_id, t.id as transfer_id, l.item_id
+    select o.id, e.id as event_id, 'tr_' || t.seq as transfer_id, l.item_id
       from orders o
       join events e on e.account_id = o.account_id and e.order_id = o.id and e.type = 'order.delivered'
       join transfers t on t.account_id = o.account_id and t.order_id = o.id and t.kind = 'order'

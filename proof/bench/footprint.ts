@@ -31,7 +31,14 @@ const SIZES: Readonly<Record<'few' | 'many', Size>> = {
 }
 const TINY: Size = { shop: { accounts: 200, orders: 200, items: ITEMS }, buyers: 100, orders: 500 }
 const KEPT = ['orders', 'order_lines', 'transfers', 'order_links', 'link_fingerprints']
-const RETAINED = ['events', 'deliveries', 'delivery_attempts', 'order_attempts', 'link_reads']
+const RETAINED = [
+  'events',
+  'deliveries',
+  'delivery_attempts',
+  'order_answers',
+  'order_attempts',
+  'link_reads',
+]
 const CLIENTS = 32
 const EVENTS_PER_ORDER = 2
 const LOOK_EVERY_MS = 200

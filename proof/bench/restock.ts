@@ -108,7 +108,7 @@ async function placeAndPark(
           v_salt := '${account_id}' || n;
           select verdicts[1] into v_verdict from place_orders(
             true, array['${account_id}'], array[v_version], array['${key.id}'], array[pg_temp.id_at('ord', v_ms, v_salt)],
-            array[pg_temp.id_at('txn', v_ms, v_salt)], array[pg_temp.id_at('evt', v_ms, v_salt)], array[pg_temp.time_of(v_ms)],
+            array[pg_temp.id_at('evt', v_ms, v_salt)], array[pg_temp.time_of(v_ms)],
             array['restock-' || n], array[sha256(v_salt::bytea)], array[pg_temp.id_at('req', v_ms, v_salt)], array[null]::text[],
             array[1], array['${WAITED_FOR}'], array[1], array[null]::bigint[]);
           if v_verdict <> 'bought' then raise exception '%', v_verdict; end if;
@@ -118,7 +118,7 @@ async function placeAndPark(
   }
   await owner.query(`
     insert into waiting_lines (account_id, order_id, line, item_id, missing)
-    select account_id, order_id, n, item_id, qty from order_lines where item_id = '${WAITED_FOR}'`)
+    select account_id, order_id, line, item_id, qty from order_lines where item_id = '${WAITED_FOR}'`)
   await owner.query(
     `update jobs set run_at = 'infinity', attempts = 1, note = 'waiting for links' where queue = 'fulfil'`,
   )

@@ -130,17 +130,16 @@ function insertsFor({ accounts, orders, items }: ShopSize, paidShare: number): s
             'key_c1_seed', pg_temp.time_of(at_ms), case when n < ${paidFrom} then pg_temp.time_of(at_ms + 2000) end,
             pg_temp.id_at('req', at_ms, n::text), '203.0.113.7'
        from ${numbered}`,
-    `insert into order_lines (account_id, order_id, n, item_id, name, qty, unit_price_cents)
+    `insert into order_lines (account_id, order_id, line, item_id, name, qty, unit_price_cents)
      select account_id, id, line, ${itemIdSql(item('line'))}, pg_temp.item_name${item('line')}, 1, pg_temp.price${item('line')}
        from (select account_id, id, right(idempotency_key, 12)::bigint as n from orders) o,
             generate_series(1, 3) line`,
-    `insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, created_at)
-     select ${accountIdSql('n')}, 1, pg_temp.id_at('tr', ${firstMs}, n::text), 'funding', 'house:cash', 'customer',
-            ${BALANCE_CENTS}, ${BALANCE_CENTS}, pg_temp.time_of(${firstMs})
+    `insert into transfers (account_id, seq, kind, change_cents, balance_after_cents, created_at)
+     select ${accountIdSql('n')}, 1, 'funding', ${BALANCE_CENTS}, ${BALANCE_CENTS}, pg_temp.time_of(${firstMs})
        from generate_series(1, ${accounts}) n`,
-    `insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, created_at)
-     select account_id, 2 + right(idempotency_key, 12)::bigint / ${accounts}, 'tr_' || right(id, 26), 'order', 'customer',
-            'house:sales', total_cents, ${BALANCE_CENTS} - total_cents, id, created_at
+    `insert into transfers (account_id, seq, kind, change_cents, balance_after_cents, order_id, created_at)
+     select account_id, 2 + right(idempotency_key, 12)::bigint / ${accounts}, 'order', -total_cents,
+            ${BALANCE_CENTS} - total_cents, id, created_at
        from orders`,
     `insert into events (account_id, id, type, order_id, created_at)
      select account_id, 'evt_' || right(id, 26), 'order.accepted', id, created_at from orders`,

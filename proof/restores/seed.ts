@@ -47,19 +47,19 @@ export async function seedDelivered(superuserUrl: string, orders: number): Promi
             ${PRICE_CENTS}, 'key_c1_drill', pg_temp.time_of(at_ms), pg_temp.time_of(at_ms + 2000),
             pg_temp.id_at('req', at_ms, n::text), '203.0.113.7'
        from ${numbered}`,
-    `insert into order_lines (account_id, order_id, n, item_id, name, qty, unit_price_cents)
+    `insert into order_lines (account_id, order_id, line, item_id, name, qty, unit_price_cents)
      select account_id, id, 1, ${itemIdSql(String(ITEM))}, 'Amber Anchor', 1, total_cents from orders where key_id = 'key_c1_drill'`,
     `insert into order_links (account_id, order_id, line, unit, link_sealed, link_kek_id, link_hash, source, obtained_at)
      select account_id, id, 1, 1, ${SEALED}, 'drill', sha256(('link' || n)::bytea), 'pool', delivered_at
        from (select account_id, id, delivered_at, ${number} from orders where key_id = 'key_c1_drill') o`,
     `insert into link_fingerprints (hash, seen_at)
      select link_hash, obtained_at from order_links where link_kek_id = 'drill'`,
-    `insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, created_at)
-     select ${accountIdSql('n')}, 1, pg_temp.id_at('tr', ${firstMs}, n::text), 'funding', 'house:cash', 'customer', ${opening}, ${opening},
+    `insert into transfers (account_id, seq, kind, change_cents, balance_after_cents, created_at)
+     select ${accountIdSql('n')}, 1, 'funding', ${opening}, ${opening},
             pg_temp.time_of(${firstMs})
        from generate_series(1, ${ACCOUNTS}) n`,
-    `insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, created_at)
-     select account_id, 2 + n / ${ACCOUNTS}, 'tr_' || right(id, 26), 'order', 'customer', 'house:sales', ${PRICE_CENTS},
+    `insert into transfers (account_id, seq, kind, change_cents, balance_after_cents, order_id, created_at)
+     select account_id, 2 + n / ${ACCOUNTS}, 'order', -${PRICE_CENTS},
             ${opening} - ${PRICE_CENTS} * (n / ${ACCOUNTS} + 1), id, created_at
        from (select account_id, id, created_at, ${number} from orders where key_id = 'key_c1_drill') o`,
     `insert into events (account_id, id, type, order_id, created_at)

@@ -96,8 +96,6 @@ const plants: readonly Plant[] = [
     sql: `alter table orders drop constraint orders_account_id_idempotency_key_key;
           update orders set idempotency_key = 'the-same-key' where account_id = ${ACCOUNT}`,
     id: `(select min(id) from orders where account_id = ${ACCOUNT})`,
-    // The attempts that bought name the keys from before.
-    also: ['M22'],
   },
   {
     rule: 'M05',
@@ -109,31 +107,31 @@ const plants: readonly Plant[] = [
   {
     rule: 'M05',
     wrong: 'an order that was paid twice',
-    sql: `drop index transfers_order_once; ${zeroTransfer('order', 'customer', 'house:sales', OWN_DELIVERED)}`,
+    sql: `drop index transfers_order_once; ${zeroTransfer('order', OWN_DELIVERED)}`,
     id: OWN_DELIVERED,
   },
   {
     rule: 'M06',
     wrong: 'a payment for an order that does not exist',
-    sql: zeroTransfer('order', 'customer', 'house:sales', `'ord_none'`),
+    sql: zeroTransfer('order', `'ord_none'`),
     id: `${ACCOUNT} || '/' || (select transfer_count + 1 from balances where account_id = ${ACCOUNT})`,
   },
   {
     rule: 'M07',
     wrong: 'a refund of an order that was delivered',
-    sql: zeroTransfer('refund', 'house:sales', 'customer', OWN_DELIVERED),
+    sql: zeroTransfer('refund', OWN_DELIVERED),
     id: OWN_DELIVERED,
   },
   {
     rule: 'M07',
     wrong: 'a cancelled order that was not refunded',
-    sql: `update transfers set kind = 'adjustment', debit = 'house:adjustments', order_id = null where kind = 'refund'`,
+    sql: `update transfers set kind = 'adjustment', order_id = null where kind = 'refund'`,
     id: CANCELLED,
   },
   {
     rule: 'M08',
     wrong: 'lines that do not add up to the total',
-    sql: `update order_lines set unit_price_cents = unit_price_cents + 1 where order_id = ${DELIVERED} and n = 1`,
+    sql: `update order_lines set unit_price_cents = unit_price_cents + 1 where order_id = ${DELIVERED} and line = 1`,
     id: DELIVERED,
   },
   {
@@ -255,7 +253,8 @@ const plants: readonly Plant[] = [
   {
     rule: 'M18',
     wrong: 'an order that a supplier may owe links for, and no job that collects them',
-    sql: `insert into supplier_requests (account_id, order_id, line, supplier, sku, qty, attempts, first_at, last_at)
+    sql: `alter table supplier_requests drop constraint supplier_requests_supplier_fkey;
+          insert into supplier_requests (account_id, order_id, line, supplier, sku, qty, attempts, first_at, last_at)
           select account_id, id, 1, 'acme', 'x', 1, 1, now(), now() from orders where id = ${DELIVERED}`,
     id: DELIVERED,
   },
@@ -292,24 +291,22 @@ const plants: readonly Plant[] = [
   },
   {
     rule: 'M22',
-    wrong: 'an attempt that bought, and the order names another request',
-    sql: `insert into order_attempts (account_id, idempotency_key, request_id, at, key_id, client_address, request_hash, status, outcome, is_sent)
-          select account_id, idempotency_key, 'req_planted', now(), key_id, '192.0.2.1', request_hash, 201, 'bought', true
-            from orders where id = ${PAID}`,
-    id: `'req_planted'`,
+    wrong: 'an answer that bought an order that is not there',
+    sql: `insert into order_answers (order_id, account_id, is_sent) values ('ord_planted', ${ACCOUNT}, true)`,
+    id: `'ord_planted'`,
   },
   {
     rule: 'M23',
     wrong: 'a top-up that counts as credited, and no money came in for it',
-    sql: plantTopUp('tr_nowhere'),
+    sql: `alter table top_ups drop constraint top_ups_account_id_credited_seq_fkey; ${plantTopUp('999')}`,
     id: `'top_planted'`,
   },
   {
     rule: 'M24',
     wrong: 'a dispute that took money from a balance without a transfer',
-    sql: `${plantTopUp(`' || (select id from transfers where account_id = ${ACCOUNT} and kind = 'funding' limit 1) || '`)};
+    sql: `${plantTopUp(`(select seq from transfers where account_id = ${ACCOUNT} and kind = 'funding' limit 1)`)};
           ${dropTriggers('top_ups')};
-          update top_ups set credited_cents = (select amount_cents from transfers f where f.id = credited_transfer_id);
+          update top_ups set credited_cents = (select f.change_cents from transfers f where f.account_id = top_ups.account_id and f.seq = credited_seq);
           insert into top_up_reversals (account_id, id, top_up_id, kind, provider_reference, amount_cents, taken_cents, owed_cents, created_at)
           values (${ACCOUNT}, 'rev_planted', 'top_planted', 'dispute', 'du_planted', 1, 1, 0, now())`,
     id: ACCOUNT,
@@ -330,8 +327,9 @@ const plants: readonly Plant[] = [
   {
     rule: 'M26',
     wrong: 'a cost without a request',
-    sql: `insert into supplier_transfers (supplier, kind, reference, debit, credit, amount_cents, booked_at)
-          values ('acme', 'cost', 'ord_none-1', 'house:goods', 'supplier', 5, now())`,
+    sql: `alter table supplier_transfers drop constraint supplier_transfers_supplier_fkey;
+          insert into supplier_transfers (supplier, kind, reference, amount_cents, booked_at)
+          values ('acme', 'cost', 'ord_none-1', 5, now())`,
     id: `'acme/ord_none-1'`,
   },
   {
@@ -385,7 +383,8 @@ const plants: readonly Plant[] = [
   {
     rule: 'W01',
     wrong: 'an event of an order that does not exist',
-    sql: `insert into events (account_id, id, type, order_id, created_at)
+    sql: `alter table events drop constraint events_account_id_order_id_fkey;
+          insert into events (account_id, id, type, order_id, created_at)
           values (${ACCOUNT}, 'evt_planted', 'order.accepted', 'ord_none', now())`,
     id: `'ord_none'`,
   },
@@ -821,7 +820,6 @@ function answerWithSecret(
   call.answered({ status: 200, body: { secret } })
 }
 
-/** Works on a copy of the database that is removed afterwards. */
 /** In a transaction that is rolled back, which is cheaper than a copy of the database. */
 async function inUndone(work: (client: pg.Client) => Promise<void>): Promise<void> {
   await asSuperuser(sample.urlOf(), async (client) => {
@@ -831,12 +829,14 @@ async function inUndone(work: (client: pg.Client) => Promise<void>): Promise<voi
   })
 }
 
+/** Works on a copy of the database that is removed afterwards. */
 async function inClone(work: (url: string, client: pg.Client) => Promise<void>): Promise<void> {
   clones += 1
   const name = `planted_${clones}`
-  await asSuperuser(sample.urlOf('postgres'), (client) =>
-    client.query(`create database ${name} template shopwire`),
-  )
+  await asSuperuser(sample.urlOf('postgres'), async (client) => {
+    await client.query(`create database ${name} template shopwire`)
+    await client.query(`alter database ${name} set search_path = shopwire`)
+  })
   try {
     await asSuperuser(sample.urlOf(name), (client) => work(sample.urlOf(name), client))
   } finally {
@@ -857,12 +857,12 @@ async function asSuperuser(url: string, work: (client: pg.Client) => Promise<unk
 }
 
 /** Moves no money, so that only the order it names is wrong. */
-function zeroTransfer(kind: string, debit: string, credit: string, order_id: string): string {
+function zeroTransfer(kind: string, order_id: string): string {
   return `with counted as (
             update balances set transfer_count = transfer_count + 1 where account_id = ${ACCOUNT} returning *
           )
-          insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, created_at)
-          select account_id, transfer_count, 'tr_planted', '${kind}', '${debit}', '${credit}', 0, balance_cents, ${order_id}, now()
+          insert into transfers (account_id, seq, kind, change_cents, balance_after_cents, order_id, created_at)
+          select account_id, transfer_count, '${kind}', 0, balance_cents, ${order_id}, now()
             from counted`
 }
 
@@ -943,7 +943,7 @@ function after(at: Date, ms: number): Date {
   return new Date(at.getTime() + ms)
 }
 
-function plantTopUp(transfer_id: string): string {
-  return `insert into top_ups (account_id, id, provider, amount_cents, state, reference, created_by, created_by_name, created_at, credited_cents, credited_transfer_id)
-          values (${ACCOUNT}, 'top_planted', 'bank', 100, 'credited', 'RF18SW', 'per_1', 'Ada', now(), 100, '${transfer_id}')`
+function plantTopUp(seq: string): string {
+  return `insert into top_ups (account_id, id, provider, amount_cents, state, reference, created_by, created_by_name, created_at, credited_cents, credited_seq)
+          values (${ACCOUNT}, 'top_planted', 'bank', 100, 'credited', 'RF18SW', 'per_1', 'Ada', now(), 100, ${seq})`
 }

@@ -15,7 +15,7 @@ export async function openPastAudit(owner: Db, nowMs: () => number) {
          create function past.write_audit_row(
            p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb
          ) returns void
-         language sql security definer set search_path = pg_catalog, public, pg_temp as $$
+         language sql security definer set search_path = pg_catalog, shopwire, pg_temp as $$
            insert into audit_log (id, at, actor, action, target, account_id, address, request_id, details)
            select new_id('aud', at), at, p_actor, p_action, p_target, p_account_id, p_address, p_request_id, p_details
              from (select current_setting('past.now')::timestamptz + (clock_timestamp() - now()) as at) t

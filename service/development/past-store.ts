@@ -20,6 +20,7 @@ import { callPlaceOrder, type NewOrder } from '../src/orders/queries.ts'
 import { sql } from '../src/platform/db.ts'
 import type { GuardedClient } from '../src/platform/guarded-client.ts'
 import { newId } from '../src/platform/ids.ts'
+import { verifyEncryptionKeys } from '../src/platform/key-checks.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { Refusal } from '../src/platform/trouble.ts'
@@ -28,7 +29,7 @@ import { createLinkVault } from '../src/supply/gift-link.ts'
 import { announceCatalogue } from '../src/webhooks/announce.ts'
 import { createDelivery } from '../src/webhooks/deliver.ts'
 import { DELIVER_QUEUE, readHealth, setEndpoint } from '../src/webhooks/endpoint.ts'
-import { openAdmissionFrom, openDatabaseFrom, openKeyringFrom, VERSION, verifyKeysOf } from '../src/wiring.ts'
+import { openAdmissionFrom, openDatabaseFrom, openKeyringFrom, VERSION } from '../src/wiring.ts'
 import { openPastAudit } from './past-audit.ts'
 
 export type { Member } from '../src/dashboard/member.ts'
@@ -76,7 +77,7 @@ export async function openPastStore({ env, apiUrl, workerUrl, actor, ...world }:
   const admin = audit.of(open(config.SHOPWIRE_DATABASE_URL))
   const dashboard = audit.of(open(dashboardConfig.SHOPWIRE_DASHBOARD_DATABASE_URL))
   const keyring = openKeyringFrom(config)
-  await verifyKeysOf(admin, keyring)
+  await verifyEncryptionKeys(admin, keyring)
   const vault = createLinkVault(worker, keyring)
   await vault.open()
   const admission = await openAdmissionFrom(config, admin, log)

@@ -1,8 +1,10 @@
 -- The schema after all migrations, for reading. Made by "npm run generate"; do not edit.
 
-CREATE FUNCTION public.account_versions(p_account_ids text[]) RETURNS TABLE(account_id text, orders bigint, balance bigint, deliveries bigint, webhook bigint, keys bigint, team bigint)
+CREATE SCHEMA shopwire;
+
+CREATE FUNCTION shopwire.account_versions(p_account_ids text[]) RETURNS TABLE(account_id text, orders bigint, balance bigint, deliveries bigint, webhook bigint, keys bigint, team bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
   return query
@@ -66,20 +68,20 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.accounts_of_person(p_person_id text) RETURNS TABLE(id text, name text, role text)
+CREATE FUNCTION shopwire.accounts_of_person(p_person_id text) RETURNS TABLE(id text, name text, role text)
     LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
   select a.id, a.name, m.role
-    from public.memberships m
-    join public.accounts a on a.id = m.account_id
+    from shopwire.memberships m
+    join shopwire.accounts a on a.id = m.account_id
    where m.person_id = p_person_id
    order by a.id
 $$;
 
-CREATE FUNCTION public.adjust_account(p_account_id text, p_transfer_id text, p_change_cents bigint, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
+CREATE FUNCTION shopwire.adjust_account(p_account_id text, p_change_cents bigint, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
   if p_reference is null or p_note is null then
@@ -87,16 +89,13 @@ begin
   end if;
   select m.seq, m.balance_after_cents
     into seq, balance_after_cents
-    from move_balance(p_account_id, p_transfer_id, 'adjustment',
-                      case when p_change_cents > 0 then 'house:adjustments' else 'customer' end,
-                      case when p_change_cents > 0 then 'customer' else 'house:adjustments' end,
-                      abs(p_change_cents), null, p_reference, p_note, p_created_at) m;
+    from move_balance(p_account_id, 'adjustment', p_change_cents, null, p_reference, p_note, p_created_at) m;
 end
 $$;
 
-CREATE FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) RETURNS record
+CREATE FUNCTION shopwire.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) RETURNS record
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
   select m.lost_at, m.purged_to, false into lost_at, purged_to, was_lost
@@ -115,9 +114,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.admit_many(p_may_wait boolean, p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) RETURNS record
+CREATE FUNCTION shopwire.admit_many(p_may_wait boolean, p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) RETURNS record
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
@@ -314,9 +313,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.advance_supplier_request() RETURNS trigger
+CREATE FUNCTION shopwire.advance_supplier_request() RETURNS trigger
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
   if tg_op = 'INSERT' then
@@ -357,9 +356,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.audit_details_kept(p_details jsonb) RETURNS jsonb
+CREATE FUNCTION shopwire.audit_details_kept(p_details jsonb) RETURNS jsonb
     LANGUAGE sql IMMUTABLE
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
   select case jsonb_typeof(p_details)
            when 'object' then
@@ -375,9 +374,9 @@ CREATE FUNCTION public.audit_details_kept(p_details jsonb) RETURNS jsonb
          end
 $$;
 
-CREATE FUNCTION public.await_seal() RETURNS trigger
+CREATE FUNCTION shopwire.await_seal() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
   insert into seal_waiting (audit_id) values (new.id);
@@ -385,29 +384,28 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.book_supplier_cost() RETURNS trigger
+CREATE FUNCTION shopwire.book_supplier_cost() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
-  insert into supplier_transfers (supplier, kind, reference, debit, credit, amount_cents, booked_at)
+  insert into supplier_transfers (supplier, kind, reference, amount_cents, booked_at)
   values (new.supplier, 'cost', new.order_id || '-' || new.line || case when new.round > 1 then '-' || new.round else '' end,
-          'house:goods', 'supplier', new.cost_cents, new.ended_at);
+          new.cost_cents, new.ended_at);
   return null;
 end
 $$;
 
-CREATE FUNCTION public.book_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_payment text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
+CREATE FUNCTION shopwire.book_top_up(p_account_id text, p_top_up_id text, p_amount_cents bigint, p_reference text, p_note text, p_payment text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 declare
-  v_transfer_id text := p_transfer_id;
   v_amount bigint;
 begin
   perform lock_balance(p_account_id);
-  select t.id, t.amount_cents
-    into v_transfer_id, v_amount
+  select t.seq, t.change_cents
+    into seq, v_amount
     from transfers t
    where t.account_id = p_account_id
      and t.kind = 'funding'
@@ -419,10 +417,9 @@ begin
     end if;
     verdict := 'booked_before';
   else
-    v_transfer_id := p_transfer_id;
     select f.verdict, f.seq, f.balance_after_cents
       into verdict, seq, balance_after_cents
-      from fund_account(p_account_id, p_transfer_id, p_amount_cents, p_reference, p_note, false, p_at) f;
+      from fund_account(p_account_id, p_amount_cents, p_reference, p_note, false, p_at) f;
     if verdict = 'used_elsewhere' then
       return;
     end if;
@@ -432,16 +429,16 @@ begin
          decided_at = p_at,
          provider_payment = coalesce(p_payment, t.provider_payment),
          credited_cents = p_amount_cents,
-         credited_transfer_id = v_transfer_id,
+         credited_seq = seq,
          note = null
    where t.account_id = p_account_id
      and t.id = p_top_up_id;
 end
 $$;
 
-CREATE FUNCTION public.collect_owed(p_account_id text, p_reversal_id text, p_transfer_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) RETURNS record
+CREATE FUNCTION shopwire.collect_owed(p_account_id text, p_reversal_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 declare
   v_owed bigint;
@@ -458,8 +455,7 @@ begin
   end if;
   select m.balance_after_cents
     into balance_after_cents
-    from move_balance(p_account_id, p_transfer_id, 'adjustment', 'customer', 'house:adjustments', collected_cents, null,
-                      p_reversal_id || ':owed:' || v_owed, p_note, p_at) m;
+    from move_balance(p_account_id, 'adjustment', -collected_cents, null, p_reversal_id || ':owed:' || v_owed, p_note, p_at) m;
   update top_up_reversals r
      set taken_cents = r.taken_cents + collected_cents,
          owed_cents = r.owed_cents - collected_cents
@@ -468,9 +464,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.confirm_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
+CREATE FUNCTION shopwire.confirm_top_up(p_account_id text, p_top_up_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
   perform
@@ -484,13 +480,13 @@ begin
   end if;
   select b.verdict, b.seq, b.balance_after_cents
     into verdict, seq, balance_after_cents
-    from book_top_up(p_account_id, p_top_up_id, p_transfer_id, p_amount_cents, p_reference, p_note, null, p_at) b;
+    from book_top_up(p_account_id, p_top_up_id, p_amount_cents, p_reference, p_note, null, p_at) b;
 end
 $$;
 
-CREATE FUNCTION public.credit_paid_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_payment text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
+CREATE FUNCTION shopwire.credit_paid_top_up(p_account_id text, p_top_up_id text, p_payment text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 declare
   v_provider text;
@@ -510,13 +506,13 @@ begin
   end if;
   select b.verdict, b.seq, b.balance_after_cents
     into verdict, seq, balance_after_cents
-    from book_top_up(p_account_id, p_top_up_id, p_transfer_id, v_amount, v_provider || ':' || p_payment, p_note, p_payment, p_at) b;
+    from book_top_up(p_account_id, p_top_up_id, v_amount, v_provider || ':' || p_payment, p_note, p_payment, p_at) b;
 end
 $$;
 
-CREATE FUNCTION public.database_is_confirmed() RETURNS boolean
+CREATE FUNCTION shopwire.database_is_confirmed() RETURNS boolean
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 declare
   v_system text := current_setting('shopwire.system_identifier', true);
@@ -536,9 +532,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.database_start() RETURNS text
+CREATE FUNCTION shopwire.database_start() RETURNS text
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 declare
   v_start text := current_setting('shopwire.database_start', true);
@@ -553,14 +549,15 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) RETURNS integer
+CREATE FUNCTION shopwire.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 declare
   v_before timestamptz := least(p_before, clock_timestamp() - interval '30 days');
   v_attempts integer;
   v_reads integer;
+  v_answers integer;
 begin
   perform from evidence_retention for update skip locked;
   if not found then
@@ -578,27 +575,36 @@ begin
      and a.request_id = old.request_id;
   get diagnostics v_attempts = row_count;
   delete from link_reads r
-   using (select o.account_id, o.order_id, o.request_id
+   using (select o.order_id, o.request_id
             from link_reads o
            where o.at < v_before
            order by o.at
            limit p_chunk) old
-   where r.account_id = old.account_id
-     and r.order_id = old.order_id
+   where r.order_id = old.order_id
      and r.request_id = old.request_id;
   get diagnostics v_reads = row_count;
-  return v_attempts + v_reads;
+  -- Their ids begin with the time, so the first ones are the oldest.
+  delete from order_answers a
+   using (select o.order_id, o.account_id from order_answers o order by o.order_id limit p_chunk) oldest,
+         orders
+   where a.order_id = oldest.order_id
+     and orders.account_id = oldest.account_id
+     and orders.id = oldest.order_id
+     and orders.created_at < v_before;
+  get diagnostics v_answers = row_count;
+  return v_attempts + v_reads + v_answers;
 end
 $$;
 
-CREATE FUNCTION public.erase_account(p_account_id text, p_at timestamp with time zone) RETURNS integer
+CREATE FUNCTION shopwire.erase_account(p_account_id text, p_at timestamp with time zone) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 declare
   c_erased constant text := 'erased';
   v_people text[];
   v_emails text[];
+  v_audit_ids text[];
 begin
   perform from accounts where id = p_account_id and closed_at is not null;
   if not found then
@@ -642,34 +648,35 @@ begin
   delete from invitations where email = any (v_emails) and (accepted_at is not null or withdrawn_at is not null or expires_at <= p_at);
   update sessions set account_id = null where account_id = p_account_id;
   delete from outgoing_mail where account_id = p_account_id or to_address = any (v_emails);
+  -- All audit rows are read, which can take long, so before sealing is held up.
+  v_audit_ids := array(select l.id
+                         from audit_log l
+                        where l.account_id = p_account_id
+                           or l.target = p_account_id
+                           or l.details ->> 'account_id' = p_account_id
+                           or l.target = any (v_people)
+                           or (l.account_id is null and l.actor = any (select 'person:' || p from unnest(v_people) p)));
   -- Rows are sealed before or after this, never meanwhile: what is committed to with a salt here must lose it here.
   perform from seal_progress for update;
-  with erased as (
-    update audit_log l
-       set address = null,
-           details = jsonb_build_object('erased', true) || audit_details_kept(l.details)
-     where l.account_id = p_account_id
-        or l.target = p_account_id
-        or l.details ->> 'account_id' = p_account_id
-        or l.target = any (v_people)
-        or (l.account_id is null and l.actor = any (select 'person:' || p from unnest(v_people) p))
-    returning l.id
-  )
+  update audit_log l
+     set address = null,
+         details = jsonb_build_object('erased', true) || audit_details_kept(l.details)
+   where l.id = any (v_audit_ids);
   update seal_commitments c
      set salt = null
-    from erased e
-   where c.audit_id = e.id
+   where c.audit_id = any (v_audit_ids)
      and c.salt is not null;
   return cardinality(v_people);
 end
 $$;
 
-CREATE FUNCTION public.erase_account_rows(p_account_id text, p_after text, p_chunk integer, OUT last_id text, OUT rows integer) RETURNS record
+CREATE FUNCTION shopwire.erase_account_rows(p_account_id text, p_after text, p_after_event text, p_chunk integer, OUT last_id text, OUT last_event_id text, OUT rows integer) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 declare
   v_ids text[];
+  v_event_ids text[];
   v_count integer;
 begin
   perform from accounts where id = p_account_id and closed_at is not null;
@@ -689,23 +696,29 @@ begin
    where account_id = p_account_id
      and id = any (v_ids)
      and client_address is not null;
+  v_event_ids := array(select e.id
+                         from events e
+                        where e.account_id = p_account_id
+                          and e.id > p_after_event
+                        order by e.id
+                        limit p_chunk);
+  last_event_id := coalesce(v_event_ids[cardinality(v_event_ids)], p_after_event);
+  rows := rows + cardinality(v_event_ids);
   update delivery_attempts
      set remote_address = null, answer_sealed = null, answer_kek_id = null
-   where ctid = any (array(select a.ctid
-                             from delivery_attempts a
-                            where a.account_id = p_account_id
-                              and (a.remote_address is not null or a.answer_sealed is not null)
-                            limit p_chunk));
-  get diagnostics v_count = row_count;
-  rows := rows + v_count;
+   where account_id = p_account_id
+     and event_id = any (v_event_ids)
+     and (remote_address is not null or answer_sealed is not null);
   delete from order_attempts
    where ctid = any (array(select a.ctid from order_attempts a where a.account_id = p_account_id limit p_chunk));
   get diagnostics v_count = row_count;
   rows := rows + v_count;
   delete from link_reads
-   where ctid = any (array(select r.ctid from link_reads r where r.account_id = p_account_id limit p_chunk));
-  get diagnostics v_count = row_count;
-  rows := rows + v_count;
+   where account_id = p_account_id
+     and order_id = any (v_ids);
+  delete from order_answers
+   where account_id = p_account_id
+     and order_id = any (v_ids);
   delete from key_usage
    where ctid = any (array(select u.ctid from key_usage u where u.account_id = p_account_id limit p_chunk));
   get diagnostics v_count = row_count;
@@ -713,22 +726,22 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.find_personal_tokens(p_hashes bytea[]) RETURNS TABLE(token_hash bytea, account_id text, id text)
+CREATE FUNCTION shopwire.find_personal_tokens(p_hashes bytea[]) RETURNS TABLE(token_hash bytea, account_id text, id text)
     LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
   select t.token_hash, t.account_id, t.id
-    from public.personal_tokens t
-    join public.memberships m on m.account_id = t.account_id and m.person_id = t.person_id
+    from shopwire.personal_tokens t
+    join shopwire.memberships m on m.account_id = t.account_id and m.person_id = t.person_id
    where t.token_hash = any (p_hashes)
      and t.revoked_at is null
      and t.expires_at > clock_timestamp()
      and m.role in ('owner', 'developer')
 $$;
 
-CREATE FUNCTION public.forget_old_refusals(p_account_id text, p_order_id text, p_line integer, p_kept integer) RETURNS integer
+CREATE FUNCTION shopwire.forget_old_refusals(p_account_id text, p_order_id text, p_line integer, p_kept integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 declare
   v_newest integer;
@@ -752,9 +765,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.fund_account(p_account_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_is_another_payment boolean, p_created_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
+CREATE FUNCTION shopwire.fund_account(p_account_id text, p_amount_cents bigint, p_reference text, p_note text, p_is_another_payment boolean, p_created_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
   perform lock_balance(p_account_id);
@@ -768,14 +781,13 @@ begin
   end if;
   select m.seq, m.balance_after_cents
     into seq, balance_after_cents
-    from move_balance(p_account_id, p_transfer_id, 'funding', 'house:cash', 'customer', p_amount_cents, null, p_reference, p_note,
-                      p_created_at) m;
+    from move_balance(p_account_id, 'funding', p_amount_cents, null, p_reference, p_note, p_created_at) m;
 end
 $$;
 
-CREATE FUNCTION public.keep_access_changes() RETURNS trigger
+CREATE FUNCTION shopwire.keep_access_changes() RETURNS trigger
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
   raise exception 'the access version of an account rises by one, and what is known of it is kept for an hour: % on % refused', tg_op, tg_table_name
@@ -783,9 +795,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.keep_commitment() RETURNS trigger
+CREATE FUNCTION shopwire.keep_commitment() RETURNS trigger
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
   if new.audit_id <> old.audit_id or new.commitment <> old.commitment or new.salt is not null then
@@ -795,9 +807,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.keep_key_as_made() RETURNS trigger
+CREATE FUNCTION shopwire.keep_key_as_made() RETURNS trigger
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
   raise exception 'key % cannot be given other scopes, another account or another end', old.id
@@ -806,9 +818,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.keep_order_ended() RETURNS trigger
+CREATE FUNCTION shopwire.keep_order_ended() RETURNS trigger
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
   raise exception 'order % is "%", which is final, and its total stays what was paid', old.id, old.status
@@ -816,9 +828,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.keep_top_up_decided() RETURNS trigger
+CREATE FUNCTION shopwire.keep_top_up_decided() RETURNS trigger
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
   raise exception 'top-up % is "%" and cannot be changed to "%" or given another amount', old.id, old.state, new.state
@@ -826,9 +838,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.lock_balance(p_account_id text) RETURNS bigint
+CREATE FUNCTION shopwire.lock_balance(p_account_id text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 declare
   v_balance bigint;
@@ -837,38 +849,38 @@ begin
     into v_balance
     from balances b
    where b.account_id = p_account_id
-     for update;
+     for no key update;
   return v_balance;
 end
 $$;
 
-CREATE FUNCTION public.move_balance(p_account_id text, p_transfer_id text, p_kind text, p_debit text, p_credit text, p_amount_cents bigint, p_order_id text, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
+CREATE FUNCTION shopwire.move_balance(p_account_id text, p_kind text, p_change_cents bigint, p_order_id text, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
-declare
-  v_change constant bigint := case p_credit when 'customer' then p_amount_cents else -p_amount_cents end;
 begin
   update balances b
-     set balance_cents = b.balance_cents + v_change,
+     set balance_cents = b.balance_cents + p_change_cents,
          transfer_count = b.transfer_count + 1
    where b.account_id = p_account_id
-     and b.balance_cents + v_change >= 0
+     and b.balance_cents + p_change_cents >= 0
   returning b.transfer_count, b.balance_cents
        into seq, balance_after_cents;
   if not found then
+    perform from balances b where b.account_id = p_account_id;
+    if not found then
+      raise 'account % has no balance', p_account_id using errcode = 'no_data_found';
+    end if;
     return;
   end if;
-  insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, reference, note,
-                         created_at)
-  values (p_account_id, seq, p_transfer_id, p_kind, p_debit, p_credit, p_amount_cents, balance_after_cents, p_order_id, p_reference,
-          p_note, p_created_at);
+  insert into transfers (account_id, seq, change_cents, balance_after_cents, created_at, kind, order_id, reference, note)
+  values (p_account_id, seq, p_change_cents, balance_after_cents, p_created_at, p_kind, p_order_id, p_reference, p_note);
 end
 $$;
 
-CREATE FUNCTION public.new_id(p_prefix text, p_at timestamp with time zone) RETURNS text
+CREATE FUNCTION shopwire.new_id(p_prefix text, p_at timestamp with time zone) RETURNS text
     LANGUAGE sql
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
   with parts as materialized (
     select floor(extract(epoch from p_at) * 1000000)::bigint as us, replace(gen_random_uuid()::text, '-', '') as random
@@ -882,9 +894,9 @@ CREATE FUNCTION public.new_id(p_prefix text, p_at timestamp with time zone) RETU
     from id, generate_series(0, 25) n
 $$;
 
-CREATE FUNCTION public.note_access_change() RETURNS trigger
+CREATE FUNCTION shopwire.note_access_change() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
   insert into access_changes as c (account_id, access_version, changed_in, changed_at)
@@ -898,9 +910,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.oldest_snapshot() RETURNS TABLE(kind text, name text, application_name text, role text, state text, horizon text)
+CREATE FUNCTION shopwire.oldest_snapshot() RETURNS TABLE(kind text, name text, application_name text, role text, state text, horizon text)
     LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
   select h.kind, h.name, h.application_name, h.role, h.state, h.horizon::text
     from (select 'session' as kind, pid::text as name, application_name, usename::text as role, state, backend_xmin as horizon
@@ -922,12 +934,12 @@ CREATE FUNCTION public.oldest_snapshot() RETURNS TABLE(kind text, name text, app
    limit 1
 $$;
 
-CREATE FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) RETURNS TABLE(account_id text, id text)
+CREATE FUNCTION shopwire.open_invitations_for(p_email text, p_now timestamp with time zone) RETURNS TABLE(account_id text, id text)
     LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
   select i.account_id, i.id
-    from public.invitations i
+    from shopwire.invitations i
    where i.email = p_email
      and i.accepted_at is null
      and i.withdrawn_at is null
@@ -935,21 +947,21 @@ CREATE FUNCTION public.open_invitations_for(p_email text, p_now timestamp with t
    order by i.account_id, i.id
 $$;
 
-CREATE FUNCTION public.pay_supplier(p_supplier text, p_reference text, p_amount_cents bigint, p_note text, p_booked_at timestamp with time zone) RETURNS boolean
+CREATE FUNCTION shopwire.pay_supplier(p_supplier text, p_reference text, p_amount_cents bigint, p_note text, p_booked_at timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
-  insert into supplier_transfers (supplier, kind, reference, debit, credit, amount_cents, note, booked_at)
-  values (p_supplier, 'payment', p_reference, 'supplier', 'house:cash', p_amount_cents, p_note, p_booked_at)
+  insert into supplier_transfers (supplier, kind, reference, amount_cents, note, booked_at)
+  values (p_supplier, 'payment', p_reference, p_amount_cents, p_note, p_booked_at)
       on conflict (supplier, kind, reference) do nothing;
   return found;
 end
 $$;
 
-CREATE FUNCTION public.person_is_here(p_person_id text, p_account_id text) RETURNS boolean
+CREATE FUNCTION shopwire.person_is_here(p_person_id text, p_account_id text) RETURNS boolean
     LANGUAGE sql STABLE
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
   select (p_account_id is null
           or exists (select from memberships m where m.account_id = p_account_id and m.person_id = p_person_id))
@@ -974,9 +986,9 @@ CREATE FUNCTION public.person_is_here(p_person_id text, p_account_id text) RETUR
                         and v.xmin = pg_current_xact_id()::xid))
 $$;
 
-CREATE FUNCTION public.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) RETURNS record
+CREATE FUNCTION shopwire.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
@@ -999,7 +1011,7 @@ begin
     1 <= all (p_line_counts)
     and cardinality(p_item_ids) = all (array[cardinality(p_qtys), cardinality(p_expected)])
     and cardinality(p_account_ids) = all (array[
-      cardinality(p_access_versions), cardinality(p_key_ids), cardinality(p_order_ids), cardinality(p_transfer_ids),
+      cardinality(p_access_versions), cardinality(p_key_ids), cardinality(p_order_ids),
       cardinality(p_event_ids), cardinality(p_created_ats), cardinality(p_idempotency_keys), cardinality(p_request_hashes),
       cardinality(p_request_ids), cardinality(p_client_addresses), cardinality(p_line_counts)])
     and (cardinality(p_account_ids) = 1 or not p_may_wait),
@@ -1022,7 +1034,7 @@ begin
       into v_balances, v_transfers
       from balances b
      where b.account_id = p_account_ids[1]
-       for update;
+       for no key update;
   else
     select array_agg(o.balance_cents), array_agg(o.transfer_count)
       into v_balances, v_transfers
@@ -1033,7 +1045,7 @@ begin
             select balances.balance_cents, balances.transfer_count
               from balances
              where balances.account_id = p_account_ids[o.place]
-               for update skip locked
+               for no key update skip locked
           ) b on true
          order by o.place
       ) o;
@@ -1157,7 +1169,7 @@ begin
 
   with bought as materialized (
     select p_account_ids[o.place] as account_id, p_key_ids[o.place] as key_id, p_order_ids[o.place] as order_id,
-           p_transfer_ids[o.place] as transfer_id, p_event_ids[o.place] as event_id, p_created_ats[o.place] as created_at,
+           p_event_ids[o.place] as event_id, p_created_ats[o.place] as created_at,
            p_idempotency_keys[o.place] as idempotency_key, p_request_hashes[o.place] as request_hash,
            p_request_ids[o.place] as request_id, p_client_addresses[o.place] as client_address,
            totals_cents[o.place] as total_cents, v_balances[o.place] as balance, v_transfers[o.place] as transfers,
@@ -1169,7 +1181,7 @@ begin
     select account_id, order_id, idempotency_key, request_hash, total_cents, key_id, request_id, client_address, created_at
       from bought
   ), new_lines as (
-    insert into order_lines (account_id, order_id, n, item_id, name, qty, unit_price_cents)
+    insert into order_lines (account_id, order_id, line, item_id, name, qty, unit_price_cents)
     select p_account_ids[v_places[l.n]], p_order_ids[v_places[l.n]], l.n - v_lines_before[v_places[l.n]], p_item_ids[l.n], names[l.n],
            p_qtys[l.n], unit_prices_cents[l.n]
       from generate_series(1, cardinality(p_item_ids)) as l (n)
@@ -1182,9 +1194,8 @@ begin
       from bought o
      where b.account_id = o.account_id
   ), new_transfers as (
-    insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, created_at)
-    select account_id, transfers + 1, transfer_id, 'order', 'customer', 'house:sales', total_cents, balance - total_cents, order_id,
-           created_at
+    insert into transfers (account_id, seq, change_cents, balance_after_cents, created_at, kind, order_id)
+    select account_id, transfers + 1, -total_cents, balance - total_cents, created_at, 'order', order_id
       from bought
   ), new_events as (
     insert into events (account_id, id, type, order_id, created_at)
@@ -1201,7 +1212,7 @@ begin
       from bought
      where endpoint_id is not null
      order by account_id
-        on conflict (account_id, queue, subject) do update
+        on conflict (queue, subject) do update
        set run_at = least(j.run_at, excluded.run_at),
            is_woken = true,
            is_backlog = false
@@ -1212,9 +1223,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.present_timeline() RETURNS bigint
+CREATE FUNCTION shopwire.present_timeline() RETURNS bigint
     LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
   if pg_is_in_recovery() then
@@ -1224,7 +1235,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) RETURNS TABLE(n integer, id text, qty integer, expected_price_cents bigint, name text, unit_price_cents bigint, status text)
+CREATE FUNCTION shopwire.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) RETURNS TABLE(n integer, id text, qty integer, expected_price_cents bigint, name text, unit_price_cents bigint, status text)
     LANGUAGE sql STABLE
     AS $$
   select c.n::integer, c.id, c.qty, c.expected, i.name, i.price_cents,
@@ -1239,30 +1250,30 @@ CREATE FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected big
     -- One look-up per line by the primary key, whatever size of cart the planner assumes.
     left join lateral (
       select items.id, items.name, items.price_cents, items.is_for_sale, items.has_supply, items.available_until
-        from public.items
+        from shopwire.items
        where items.id = c.id
        limit 1
     ) i on true
    order by c.n
 $$;
 
-CREATE FUNCTION public.probe_writes() RETURNS void
+CREATE FUNCTION shopwire.probe_writes() RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
   -- A new file each time: pages that exist already would prove nothing.
-  truncate public.write_probe;
-  insert into public.write_probe select repeat('x', 8000) from generate_series(1, 128);
+  truncate shopwire.write_probe;
+  insert into shopwire.write_probe select repeat('x', 8000) from generate_series(1, 128);
   raise exception 'written' using errcode = 'SW001';
 exception
   when sqlstate 'SW001' then null;
 end
 $$;
 
-CREATE FUNCTION public.purge_nonces(p_signed_to bigint) RETURNS bigint
+CREATE FUNCTION shopwire.purge_nonces(p_signed_to bigint) RETURNS bigint
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 declare
   purged bigint;
@@ -1280,9 +1291,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) RETURNS void
+CREATE FUNCTION shopwire.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 declare
   v_endpoint_id text;
@@ -1301,7 +1312,7 @@ begin
     values (p_account_id, v_endpoint_id, p_event_id, p_created_at, p_created_at);
     insert into jobs as j (account_id, queue, subject, run_at, created_at)
     values (p_account_id, 'deliver', v_endpoint_id, clock_timestamp(), p_created_at)
-        on conflict (account_id, queue, subject) do update
+        on conflict (queue, subject) do update
        set run_at = least(j.run_at, excluded.run_at),
            is_woken = true,
            -- It may wait among many with a change of the catalogue; an event of its own is not one of many.
@@ -1310,9 +1321,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.refund_order(p_account_id text, p_order_id text, p_transfer_id text, p_created_at timestamp with time zone, OUT seq bigint, OUT amount_cents bigint, OUT balance_after_cents bigint) RETURNS record
+CREATE FUNCTION shopwire.refund_order(p_account_id text, p_order_id text, p_created_at timestamp with time zone, OUT seq bigint, OUT amount_cents bigint, OUT balance_after_cents bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
   select o.total_cents
@@ -1327,23 +1338,22 @@ begin
   end if;
   select m.seq, m.balance_after_cents
     into seq, balance_after_cents
-    from move_balance(p_account_id, p_transfer_id, 'refund', 'house:sales', 'customer', amount_cents, p_order_id, null, null,
-                      p_created_at) m;
+    from move_balance(p_account_id, 'refund', amount_cents, p_order_id, null, null, p_created_at) m;
 end
 $$;
 
-CREATE FUNCTION public.refuse_changes() RETURNS trigger
+CREATE FUNCTION shopwire.refuse_changes() RETURNS trigger
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
   raise exception 'rows of % are never changed or removed: later evidence is built on them', tg_table_name using errcode = 'check_violation';
 end
 $$;
 
-CREATE FUNCTION public.refuse_if_closed() RETURNS trigger
+CREATE FUNCTION shopwire.refuse_if_closed() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
   perform from accounts where id = new.account_id and closed_at is null for key share;
@@ -1354,9 +1364,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.refuse_if_unconfirmed() RETURNS trigger
+CREATE FUNCTION shopwire.refuse_if_unconfirmed() RETURNS trigger
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
   if database_is_confirmed() then
@@ -1368,9 +1378,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.refuse_unless_journalled() RETURNS trigger
+CREATE FUNCTION shopwire.refuse_unless_journalled() RETURNS trigger
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
   if current_setting('shopwire.journalled', true) = new.id
@@ -1383,9 +1393,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.replication_standbys() RETURNS TABLE(standby text, is_connected boolean, replayed double precision, written double precision)
+CREATE FUNCTION shopwire.replication_standbys() RETURNS TABLE(standby text, is_connected boolean, replayed double precision, written double precision)
     LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
   select coalesce(s.slot_name::text, r.application_name),
          r.pid is not null,
@@ -1398,9 +1408,9 @@ CREATE FUNCTION public.replication_standbys() RETURNS TABLE(standby text, is_con
       on s.active_pid = r.pid
 $$;
 
-CREATE FUNCTION public.return_dispute(p_account_id text, p_top_up_id text, p_dispute text, p_transfer_id text, p_at timestamp with time zone, OUT returned_cents bigint, OUT is_new boolean) RETURNS record
+CREATE FUNCTION shopwire.return_dispute(p_account_id text, p_top_up_id text, p_dispute text, p_at timestamp with time zone, OUT returned_cents bigint, OUT is_new boolean) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 declare
   v_id text;
@@ -1417,8 +1427,7 @@ begin
     return;
   end if;
   if returned_cents > 0 then
-    perform move_balance(p_account_id, p_transfer_id, 'adjustment', 'house:adjustments', 'customer', returned_cents, null,
-                         p_dispute || ':won', 'Dispute won, ' || v_id, p_at);
+    perform move_balance(p_account_id, 'adjustment', returned_cents, null, p_dispute || ':won', 'Dispute won, ' || v_id, p_at);
   end if;
   update top_up_reversals r
      set owed_cents = 0,
@@ -1429,9 +1438,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.skip_if_unconfirmed() RETURNS trigger
+CREATE FUNCTION shopwire.skip_if_unconfirmed() RETURNS trigger
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
   if database_is_confirmed() then
@@ -1441,9 +1450,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.stay_closed() RETURNS trigger
+CREATE FUNCTION shopwire.stay_closed() RETURNS trigger
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
   if new.closed_at is distinct from old.closed_at or new.status <> 'suspended' then
@@ -1453,9 +1462,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.stay_revoked() RETURNS trigger
+CREATE FUNCTION shopwire.stay_revoked() RETURNS trigger
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
   raise exception '% was revoked on %, which is final', old.id, old.revoked_at
@@ -1464,18 +1473,18 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.still_members(p_person_ids text[], p_account_ids text[]) RETURNS TABLE(person_id text, account_id text)
+CREATE FUNCTION shopwire.still_members(p_person_ids text[], p_account_ids text[]) RETURNS TABLE(person_id text, account_id text)
     LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
   select distinct m.person_id, m.account_id
     from unnest(p_person_ids, p_account_ids) as asked (person_id, account_id)
-    join public.memberships m on m.account_id = asked.account_id and m.person_id = asked.person_id
+    join shopwire.memberships m on m.account_id = asked.account_id and m.person_id = asked.person_id
 $$;
 
-CREATE FUNCTION public.store_is_open() RETURNS boolean
+CREATE FUNCTION shopwire.store_is_open() RETURNS boolean
     LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
   return (
@@ -1492,9 +1501,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.take_back_top_up(p_account_id text, p_top_up_id text, p_reversal_id text, p_transfer_id text, p_kind text, p_provider_reference text, p_reported_cents bigint, p_at timestamp with time zone, OUT amount_cents bigint, OUT taken_cents bigint, OUT owed_cents bigint) RETURNS record
+CREATE FUNCTION shopwire.take_back_top_up(p_account_id text, p_top_up_id text, p_reversal_id text, p_kind text, p_provider_reference text, p_reported_cents bigint, p_at timestamp with time zone, OUT amount_cents bigint, OUT taken_cents bigint, OUT owed_cents bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 declare
   -- Every change of a reversal happens under the lock of the balance.
@@ -1515,7 +1524,7 @@ begin
     return;
   end if;
   if taken_cents > 0 then
-    perform move_balance(p_account_id, p_transfer_id, 'adjustment', 'customer', 'house:adjustments', taken_cents, null,
+    perform move_balance(p_account_id, 'adjustment', -taken_cents, null,
                          p_provider_reference || ':' || p_reported_cents,
                          case p_kind when 'refund' then 'Refunded to the card' else 'Disputed card payment' end || ', ' || p_reversal_id,
                          p_at);
@@ -1528,9 +1537,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) RETURNS record
+CREATE FUNCTION shopwire.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) RETURNS record
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
   select r.refused_to into refused_to
@@ -1550,9 +1559,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) RETURNS bigint
+CREATE FUNCTION shopwire.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) RETURNS bigint
     LANGUAGE sql
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
   insert into witnessed_refusals as r (account_id, is_order, refused_to)
   values (p_account_id, p_is_order, p_signed_at)
@@ -1561,9 +1570,9 @@ CREATE FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_
   returning refused_to
 $$;
 
-CREATE FUNCTION public.write_audit_row(p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) RETURNS void
+CREATE FUNCTION shopwire.write_audit_row(p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 declare
   v_at constant timestamptz := clock_timestamp();
@@ -1586,9 +1595,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION public.write_off_owed(p_account_id text, p_reversal_id text) RETURNS bigint
+CREATE FUNCTION shopwire.write_off_owed(p_account_id text, p_reversal_id text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 declare
   v_owed bigint;
@@ -1608,15 +1617,15 @@ begin
 end
 $$;
 
-CREATE TABLE public.access_changes (
-    account_id text NOT NULL,
+CREATE TABLE shopwire.access_changes (
+    account_id text NOT NULL COLLATE pg_catalog."C",
     access_version bigint NOT NULL,
     changed_in xid8 NOT NULL,
     changed_at timestamp with time zone NOT NULL
 );
 
-CREATE TABLE public.account_days (
-    account_id text NOT NULL,
+CREATE TABLE shopwire.account_days (
+    account_id text NOT NULL COLLATE pg_catalog."C",
     day date NOT NULL,
     first_seq bigint NOT NULL,
     last_seq bigint NOT NULL,
@@ -1630,26 +1639,26 @@ CREATE TABLE public.account_days (
     adjustment_cents bigint NOT NULL,
     closing_balance_cents bigint NOT NULL,
     CONSTRAINT account_days_adjustments_check CHECK ((adjustments >= 0)),
-    CONSTRAINT account_days_check CHECK ((last_seq >= first_seq)),
     CONSTRAINT account_days_closing_balance_cents_check CHECK ((closing_balance_cents >= 0)),
     CONSTRAINT account_days_first_seq_check CHECK ((first_seq > 0)),
     CONSTRAINT account_days_order_cents_check CHECK ((order_cents >= 0)),
     CONSTRAINT account_days_orders_check CHECK ((orders >= 0)),
+    CONSTRAINT account_days_range CHECK ((last_seq >= first_seq)),
     CONSTRAINT account_days_refund_cents_check CHECK ((refund_cents >= 0)),
     CONSTRAINT account_days_refunds_check CHECK ((refunds >= 0)),
     CONSTRAINT account_days_topup_cents_check CHECK ((topup_cents >= 0)),
     CONSTRAINT account_days_topups_check CHECK ((topups >= 0))
 );
 
-CREATE TABLE public.account_days_progress (
+CREATE TABLE shopwire.account_days_progress (
     only_row boolean DEFAULT true NOT NULL,
     day date NOT NULL,
-    done_up_to text,
+    done_up_to text COLLATE pg_catalog."C",
     CONSTRAINT account_days_progress_only_row_check CHECK (only_row)
 );
 
-CREATE TABLE public.accounts (
-    id text NOT NULL,
+CREATE TABLE shopwire.accounts (
+    id text NOT NULL COLLATE pg_catalog."C",
     name text NOT NULL,
     status text DEFAULT 'active'::text NOT NULL,
     access_version bigint DEFAULT 1 NOT NULL,
@@ -1657,17 +1666,19 @@ CREATE TABLE public.accounts (
     closed_at timestamp with time zone,
     closed_people text[],
     erased_at timestamp with time zone,
+    CONSTRAINT accounts_closed_is_suspended CHECK (((closed_at IS NULL) OR (status = 'suspended'::text))),
+    CONSTRAINT accounts_erased_is_closed CHECK (((erased_at IS NULL) OR (closed_at IS NOT NULL))),
     CONSTRAINT accounts_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 100))),
     CONSTRAINT accounts_status_check CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text])))
 );
 
-CREATE TABLE public.admission_in_use (
-    kind text NOT NULL,
+CREATE TABLE shopwire.admission_in_use (
+    kind text NOT NULL COLLATE pg_catalog."C",
     seen_at timestamp with time zone NOT NULL,
     CONSTRAINT admission_in_use_kind_check CHECK ((kind = ANY (ARRAY['postgres'::text, 'redis'::text, 'redis-cluster'::text])))
 );
 
-CREATE UNLOGGED TABLE public.admission_memory (
+CREATE UNLOGGED TABLE shopwire.admission_memory (
     only_row boolean DEFAULT true NOT NULL,
     server_started_at timestamp with time zone NOT NULL,
     lost_at bigint NOT NULL,
@@ -1675,8 +1686,8 @@ CREATE UNLOGGED TABLE public.admission_memory (
     CONSTRAINT admission_memory_only_row_check CHECK (only_row)
 );
 
-CREATE UNLOGGED TABLE public.admission_windows (
-    account_id text NOT NULL,
+CREATE UNLOGGED TABLE shopwire.admission_windows (
+    account_id text NOT NULL COLLATE pg_catalog."C",
     requests bigint[] DEFAULT '{}'::bigint[] NOT NULL,
     orders bigint[] DEFAULT '{}'::bigint[] NOT NULL,
     refused_since bigint DEFAULT 0 NOT NULL,
@@ -1686,9 +1697,9 @@ CREATE UNLOGGED TABLE public.admission_windows (
 )
 WITH (fillfactor='40');
 
-CREATE TABLE public.api_keys (
-    account_id text NOT NULL,
-    id text NOT NULL,
+CREATE TABLE shopwire.api_keys (
+    account_id text NOT NULL COLLATE pg_catalog."C",
+    id text NOT NULL COLLATE pg_catalog."C",
     name text NOT NULL,
     scopes text[] NOT NULL,
     secret_sealed bytea NOT NULL,
@@ -1702,21 +1713,21 @@ CREATE TABLE public.api_keys (
     CONSTRAINT api_keys_scopes_check CHECK (((cardinality(scopes) > 0) AND (scopes <@ ARRAY['account:read'::text, 'catalogue:read'::text, 'orders:read'::text, 'orders:write'::text, 'webhooks:read'::text, 'webhooks:write'::text])))
 );
 
-CREATE TABLE public.audit_log (
-    id text NOT NULL,
+CREATE TABLE shopwire.audit_log (
+    id text NOT NULL COLLATE pg_catalog."C",
     at timestamp with time zone NOT NULL,
     actor text NOT NULL,
     action text NOT NULL,
-    target text NOT NULL,
-    account_id text,
+    target text NOT NULL COLLATE pg_catalog."C",
+    account_id text COLLATE pg_catalog."C",
     address text,
     request_id text COLLATE pg_catalog."C",
     details jsonb NOT NULL
 );
 
-CREATE TABLE public.authenticator_apps (
-    id text NOT NULL,
-    person_id text NOT NULL,
+CREATE TABLE shopwire.authenticator_apps (
+    id text NOT NULL COLLATE pg_catalog."C",
+    person_id text NOT NULL COLLATE pg_catalog."C",
     secret_encrypted text NOT NULL,
     recovery_codes_encrypted text NOT NULL,
     is_confirmed boolean DEFAULT false NOT NULL,
@@ -1724,8 +1735,8 @@ CREATE TABLE public.authenticator_apps (
     locked_until timestamp with time zone
 );
 
-CREATE TABLE public.balance_alerts (
-    account_id text NOT NULL,
+CREATE TABLE shopwire.balance_alerts (
+    account_id text NOT NULL COLLATE pg_catalog."C",
     threshold_cents bigint,
     person_ids text[] NOT NULL,
     emails text[] NOT NULL,
@@ -1739,8 +1750,8 @@ CREATE TABLE public.balance_alerts (
     CONSTRAINT balance_alerts_threshold_cents_check CHECK ((threshold_cents > 0))
 );
 
-CREATE TABLE public.balances (
-    account_id text NOT NULL,
+CREATE TABLE shopwire.balances (
+    account_id text NOT NULL COLLATE pg_catalog."C",
     balance_cents bigint DEFAULT 0 NOT NULL,
     transfer_count bigint DEFAULT 0 NOT NULL,
     order_count bigint DEFAULT 0 NOT NULL,
@@ -1750,32 +1761,32 @@ CREATE TABLE public.balances (
 )
 WITH (fillfactor='80');
 
-CREATE TABLE public.catalogue_announcement (
+CREATE TABLE shopwire.catalogue_announcement (
     only_row boolean DEFAULT true NOT NULL,
     revision bigint NOT NULL,
     begun_at timestamp with time zone NOT NULL,
-    told_up_to text,
+    told_up_to text COLLATE pg_catalog."C",
     CONSTRAINT catalogue_announcement_only_row_check CHECK (only_row)
 );
 
-CREATE TABLE public.catalogue_state (
+CREATE TABLE shopwire.catalogue_state (
     only_row boolean DEFAULT true NOT NULL,
     revision bigint NOT NULL,
     changed_at timestamp with time zone NOT NULL,
     CONSTRAINT catalogue_state_only_row_check CHECK (only_row)
 );
 
-CREATE TABLE public.credentials (
-    id text NOT NULL,
-    person_id text NOT NULL,
-    provider text NOT NULL,
-    subject text NOT NULL,
+CREATE TABLE shopwire.credentials (
+    id text NOT NULL COLLATE pg_catalog."C",
+    person_id text NOT NULL COLLATE pg_catalog."C",
+    provider text NOT NULL COLLATE pg_catalog."C",
+    subject text NOT NULL COLLATE pg_catalog."C",
     password_hash text,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL
 );
 
-CREATE TABLE public.database_identity (
+CREATE TABLE shopwire.database_identity (
     only_row boolean DEFAULT true NOT NULL,
     system_identifier text NOT NULL,
     timeline bigint NOT NULL,
@@ -1789,11 +1800,11 @@ CREATE TABLE public.database_identity (
     CONSTRAINT database_identity_only_row_check CHECK (only_row)
 );
 
-CREATE TABLE public.deliveries (
-    account_id text NOT NULL,
+CREATE TABLE shopwire.deliveries (
+    account_id text NOT NULL COLLATE pg_catalog."C",
     endpoint_id text NOT NULL COLLATE pg_catalog."C",
     event_id text NOT NULL COLLATE pg_catalog."C",
-    state text DEFAULT 'pending'::text NOT NULL,
+    state text DEFAULT 'pending'::text NOT NULL COLLATE pg_catalog."C",
     round smallint DEFAULT 1 NOT NULL,
     attempts smallint DEFAULT 0 NOT NULL,
     last_error text,
@@ -1801,14 +1812,14 @@ CREATE TABLE public.deliveries (
     next_at timestamp with time zone NOT NULL,
     done_at timestamp with time zone,
     CONSTRAINT deliveries_attempts_check CHECK (((attempts >= 0) AND (attempts <= 12))),
-    CONSTRAINT deliveries_check CHECK (((state = 'pending'::text) = (done_at IS NULL))),
+    CONSTRAINT deliveries_done CHECK (((state = 'pending'::text) = (done_at IS NULL))),
     CONSTRAINT deliveries_last_error_check CHECK ((char_length(last_error) <= 50)),
     CONSTRAINT deliveries_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'cancelled'::text])))
 )
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 
-CREATE TABLE public.delivery_attempts (
-    account_id text NOT NULL,
+CREATE TABLE shopwire.delivery_attempts (
+    account_id text NOT NULL COLLATE pg_catalog."C",
     endpoint_id text NOT NULL COLLATE pg_catalog."C",
     event_id text NOT NULL COLLATE pg_catalog."C",
     round smallint NOT NULL,
@@ -1830,81 +1841,81 @@ CREATE TABLE public.delivery_attempts (
 )
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05');
 
-CREATE TABLE public.encryption_key_checks (
+CREATE TABLE shopwire.encryption_key_checks (
     kek_id text NOT NULL COLLATE pg_catalog."C",
     check_sealed bytea NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
-CREATE TABLE public.event_retention (
+CREATE TABLE shopwire.event_retention (
     only_row boolean DEFAULT true NOT NULL,
     kept_since timestamp with time zone NOT NULL,
     CONSTRAINT event_retention_only_row_check CHECK (only_row)
 );
 
-CREATE TABLE public.events (
-    account_id text NOT NULL,
+CREATE TABLE shopwire.events (
+    account_id text NOT NULL COLLATE pg_catalog."C",
     id text NOT NULL COLLATE pg_catalog."C",
-    type text NOT NULL,
+    type text NOT NULL COLLATE pg_catalog."C",
     order_id text COLLATE pg_catalog."C",
     revision bigint,
     created_at timestamp with time zone NOT NULL,
     body_sealed bytea,
     body_kek_id text,
-    CONSTRAINT events_check CHECK (((type ~~ 'order.%'::text) = (order_id IS NOT NULL))),
-    CONSTRAINT events_check1 CHECK (((type = 'catalogue.changed'::text) = (revision IS NOT NULL))),
+    CONSTRAINT events_of_catalogue CHECK (((type = 'catalogue.changed'::text) = (revision IS NOT NULL))),
+    CONSTRAINT events_of_orders CHECK (((type ~~ 'order.%'::text) = (order_id IS NOT NULL))),
     CONSTRAINT events_type_check CHECK ((type = ANY (ARRAY['order.accepted'::text, 'order.delivered'::text, 'order.cancelled'::text, 'catalogue.changed'::text, 'test'::text])))
 )
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 
-CREATE TABLE public.evidence_retention (
+CREATE TABLE shopwire.evidence_retention (
     only_row boolean DEFAULT true NOT NULL,
     kept_since timestamp with time zone NOT NULL,
     CONSTRAINT evidence_retention_only_row_check CHECK (only_row)
 );
 
-CREATE TABLE public.funding_references (
-    reference text NOT NULL,
-    account_id text NOT NULL,
+CREATE TABLE shopwire.funding_references (
+    reference text NOT NULL COLLATE pg_catalog."C",
+    account_id text NOT NULL COLLATE pg_catalog."C",
     CONSTRAINT funding_references_reference_check CHECK (((char_length(reference) >= 1) AND (char_length(reference) <= 200)))
 );
 
-CREATE TABLE public.invitations (
-    account_id text NOT NULL,
-    id text NOT NULL,
-    email text NOT NULL,
+CREATE TABLE shopwire.invitations (
+    account_id text NOT NULL COLLATE pg_catalog."C",
+    id text NOT NULL COLLATE pg_catalog."C",
+    email text NOT NULL COLLATE pg_catalog."C",
     role text NOT NULL,
     token_hash bytea NOT NULL,
-    inviter_id text,
+    inviter_id text COLLATE pg_catalog."C",
     is_mailed_only boolean NOT NULL,
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     accepted_at timestamp with time zone,
     withdrawn_at timestamp with time zone,
-    CONSTRAINT invitations_email_check CHECK (((char_length(email) >= 3) AND (char_length(email) <= 254))),
+    CONSTRAINT invitations_email_check CHECK (((email = lower(email)) AND ((char_length(email) >= 3) AND (char_length(email) <= 254)))),
     CONSTRAINT invitations_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'finance'::text, 'viewer'::text])))
 );
 
-CREATE TABLE public.item_supply (
+CREATE TABLE shopwire.item_supply (
     item_id text NOT NULL COLLATE pg_catalog."C",
     source text NOT NULL,
-    supplier text,
-    fallback text,
+    supplier text COLLATE pg_catalog."C",
+    fallback text COLLATE pg_catalog."C",
     sku text,
     cost_cents bigint,
     fallback_cost_cents bigint,
     warn_below integer DEFAULT 0 NOT NULL,
     pool_left integer DEFAULT 0 NOT NULL,
     pool_from text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
-    CONSTRAINT item_supply_check CHECK (((source = 'supplier'::text) = (supplier IS NOT NULL))),
-    CONSTRAINT item_supply_check1 CHECK (((fallback IS NULL) OR ((supplier IS NOT NULL) AND (fallback <> supplier)))),
+    CONSTRAINT item_supply_fallback CHECK (((fallback IS NULL) OR ((supplier IS NOT NULL) AND (fallback <> supplier)))),
     CONSTRAINT item_supply_pool_left_check CHECK ((pool_left >= 0)),
     CONSTRAINT item_supply_sku_check CHECK (((char_length(sku) >= 1) AND (char_length(sku) <= 200))),
     CONSTRAINT item_supply_source_check CHECK ((source = ANY (ARRAY['pool'::text, 'supplier'::text, 'hand'::text]))),
+    CONSTRAINT item_supply_supplier CHECK (((source = 'supplier'::text) = (supplier IS NOT NULL))),
     CONSTRAINT item_supply_warn_below_check CHECK ((warn_below >= 0))
 );
 
-CREATE TABLE public.items (
+CREATE TABLE shopwire.items (
     id text NOT NULL COLLATE pg_catalog."C",
     name text NOT NULL,
     type text NOT NULL,
@@ -1915,8 +1926,8 @@ CREATE TABLE public.items (
     has_supply boolean DEFAULT true NOT NULL,
     available_until timestamp with time zone,
     revision bigint NOT NULL,
-    CONSTRAINT items_check CHECK (((type <> 'frame'::text) OR (image IS NULL))),
     CONSTRAINT items_collection_check CHECK (((char_length(collection) >= 1) AND (char_length(collection) <= 200))),
+    CONSTRAINT items_frame_without_image CHECK (((type <> 'frame'::text) OR (image IS NULL))),
     CONSTRAINT items_id_check CHECK ((id ~ '^[0-9]{17,20}$'::text)),
     CONSTRAINT items_image_check CHECK (((image ~ '^https?://'::text) AND (char_length(image) <= 2000))),
     CONSTRAINT items_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 200))),
@@ -1924,9 +1935,9 @@ CREATE TABLE public.items (
     CONSTRAINT items_type_check CHECK ((type = ANY (ARRAY['decoration'::text, 'effect'::text, 'nameplate'::text, 'frame'::text, 'bundle'::text])))
 );
 
-CREATE TABLE public.jobs (
-    account_id text NOT NULL,
-    queue text NOT NULL,
+CREATE TABLE shopwire.jobs (
+    account_id text NOT NULL COLLATE pg_catalog."C",
+    queue text NOT NULL COLLATE pg_catalog."C",
     subject text NOT NULL COLLATE pg_catalog."C",
     run_at timestamp with time zone NOT NULL,
     leased_until timestamp with time zone,
@@ -1940,9 +1951,9 @@ CREATE TABLE public.jobs (
     created_at timestamp with time zone NOT NULL,
     CONSTRAINT jobs_note_check CHECK ((char_length(note) <= 500))
 )
-WITH (autovacuum_vacuum_scale_factor='0.0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
+WITH (autovacuum_vacuum_scale_factor='0.0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0', vacuum_truncate=off);
 
-CREATE TABLE public.journal_comparisons (
+CREATE TABLE shopwire.journal_comparisons (
     id text NOT NULL COLLATE pg_catalog."C",
     at timestamp with time zone NOT NULL,
     actor text NOT NULL,
@@ -1956,17 +1967,17 @@ CREATE TABLE public.journal_comparisons (
     is_complete boolean NOT NULL
 );
 
-CREATE TABLE public.key_last_uses (
-    account_id text NOT NULL,
-    key_id text NOT NULL,
+CREATE TABLE shopwire.key_last_uses (
+    account_id text NOT NULL COLLATE pg_catalog."C",
+    key_id text NOT NULL COLLATE pg_catalog."C",
     last_used_at timestamp with time zone NOT NULL,
     last_address text,
     first_quote_at timestamp with time zone
 );
 
-CREATE TABLE public.key_usage (
-    account_id text NOT NULL,
-    key_id text NOT NULL,
+CREATE TABLE shopwire.key_usage (
+    account_id text NOT NULL COLLATE pg_catalog."C",
+    key_id text NOT NULL COLLATE pg_catalog."C",
     hour timestamp with time zone NOT NULL,
     requests bigint NOT NULL,
     orders bigint NOT NULL,
@@ -1974,56 +1985,56 @@ CREATE TABLE public.key_usage (
     last_address text NOT NULL
 );
 
-CREATE TABLE public.link_fingerprints (
+CREATE TABLE shopwire.link_fingerprints (
     hash bytea NOT NULL,
     seen_at timestamp with time zone NOT NULL,
     made_by text
 )
 WITH (autovacuum_vacuum_insert_scale_factor='0.02', autovacuum_analyze_scale_factor='0.02');
 
-CREATE TABLE public.link_reads (
-    account_id text NOT NULL,
+CREATE TABLE shopwire.link_reads (
+    account_id text NOT NULL COLLATE pg_catalog."C",
     order_id text NOT NULL COLLATE pg_catalog."C",
     request_id text NOT NULL COLLATE pg_catalog."C",
     at timestamp with time zone NOT NULL,
-    key_id text NOT NULL,
+    key_id text NOT NULL COLLATE pg_catalog."C",
     client_address text NOT NULL,
     links smallint NOT NULL,
     is_sent boolean NOT NULL
 )
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05');
 
-CREATE TABLE public.link_retention (
+CREATE TABLE shopwire.link_retention (
     only_row boolean DEFAULT true NOT NULL,
     looked_to timestamp with time zone NOT NULL,
     CONSTRAINT link_retention_only_row_check CHECK (only_row)
 );
 
-CREATE TABLE public.links_kept_longer (
-    account_id text NOT NULL,
+CREATE TABLE shopwire.links_kept_longer (
+    account_id text NOT NULL COLLATE pg_catalog."C",
     order_id text NOT NULL COLLATE pg_catalog."C",
     look_at timestamp with time zone NOT NULL
 );
 
-CREATE TABLE public.lost_links (
+CREATE TABLE shopwire.lost_links (
     hash bytea NOT NULL,
-    account_id text,
+    account_id text COLLATE pg_catalog."C",
     order_id text COLLATE pg_catalog."C",
     sold_at timestamp with time zone NOT NULL,
     found_at timestamp with time zone NOT NULL,
-    CONSTRAINT lost_links_check CHECK (((account_id IS NULL) = (order_id IS NULL)))
+    CONSTRAINT lost_links_of_order CHECK (((account_id IS NULL) = (order_id IS NULL)))
 );
 
-CREATE TABLE public.memberships (
-    account_id text NOT NULL,
-    person_id text NOT NULL,
+CREATE TABLE shopwire.memberships (
+    account_id text NOT NULL COLLATE pg_catalog."C",
+    person_id text NOT NULL COLLATE pg_catalog."C",
     role text NOT NULL,
     created_at timestamp with time zone NOT NULL,
     CONSTRAINT memberships_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'finance'::text, 'viewer'::text])))
 );
 
-CREATE TABLE public.notices (
-    account_id text NOT NULL,
+CREATE TABLE shopwire.notices (
+    account_id text NOT NULL COLLATE pg_catalog."C",
     id text NOT NULL COLLATE pg_catalog."C",
     kind text NOT NULL,
     details jsonb NOT NULL,
@@ -2031,19 +2042,19 @@ CREATE TABLE public.notices (
     CONSTRAINT notices_kind_check CHECK ((kind = ANY (ARRAY['webhook.failing'::text, 'webhook.given_up'::text])))
 );
 
-CREATE TABLE public.operator_invitations (
-    id text NOT NULL,
+CREATE TABLE shopwire.operator_invitations (
+    id text NOT NULL COLLATE pg_catalog."C",
     email text NOT NULL,
     name text NOT NULL,
     token_hash bytea NOT NULL,
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     accepted_at timestamp with time zone,
-    CONSTRAINT operator_invitations_email_check CHECK (((char_length(email) >= 3) AND (char_length(email) <= 254))),
+    CONSTRAINT operator_invitations_email_check CHECK (((email = lower(email)) AND ((char_length(email) >= 3) AND (char_length(email) <= 254)))),
     CONSTRAINT operator_invitations_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 100)))
 );
 
-CREATE TABLE public.operator_tokens (
+CREATE TABLE shopwire.operator_tokens (
     id text NOT NULL COLLATE pg_catalog."C",
     email text NOT NULL,
     token_hash bytea NOT NULL,
@@ -2051,17 +2062,24 @@ CREATE TABLE public.operator_tokens (
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     revoked_at timestamp with time zone,
-    CONSTRAINT operator_tokens_check CHECK (((expires_at > created_at) AND (expires_at <= (created_at + '366 days'::interval)))),
-    CONSTRAINT operator_tokens_email_check CHECK (((char_length(email) >= 3) AND (char_length(email) <= 254))),
+    CONSTRAINT operator_tokens_email_check CHECK (((email = lower(email)) AND ((char_length(email) >= 3) AND (char_length(email) <= 254)))),
+    CONSTRAINT operator_tokens_expires CHECK (((expires_at > created_at) AND (expires_at <= (created_at + '8784:00:00'::interval)))),
     CONSTRAINT operator_tokens_token_hash_check CHECK ((octet_length(token_hash) = 32))
 );
 
-CREATE TABLE public.order_attempts (
-    account_id text NOT NULL,
+CREATE TABLE shopwire.order_answers (
+    order_id text NOT NULL COLLATE pg_catalog."C",
+    account_id text NOT NULL COLLATE pg_catalog."C",
+    is_sent boolean NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05');
+
+CREATE TABLE shopwire.order_attempts (
+    account_id text NOT NULL COLLATE pg_catalog."C",
     idempotency_key text NOT NULL COLLATE pg_catalog."C",
     request_id text NOT NULL COLLATE pg_catalog."C",
     at timestamp with time zone NOT NULL,
-    key_id text NOT NULL,
+    key_id text NOT NULL COLLATE pg_catalog."C",
     client_address text NOT NULL,
     request_hash bytea NOT NULL,
     status smallint NOT NULL,
@@ -2070,30 +2088,30 @@ CREATE TABLE public.order_attempts (
 )
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05');
 
-CREATE TABLE public.order_backlog (
-    is_single boolean DEFAULT true NOT NULL,
+CREATE TABLE shopwire.order_backlog (
+    only_row boolean DEFAULT true NOT NULL,
     waiting bigint NOT NULL,
     oldest_due_at timestamp with time zone,
     valid_until timestamp with time zone NOT NULL,
-    CONSTRAINT order_backlog_is_single_check CHECK (is_single)
+    CONSTRAINT order_backlog_only_row_check CHECK (only_row)
 );
 
-CREATE TABLE public.order_lines (
-    account_id text NOT NULL,
+CREATE TABLE shopwire.order_lines (
+    account_id text NOT NULL COLLATE pg_catalog."C",
     order_id text NOT NULL COLLATE pg_catalog."C",
-    n smallint NOT NULL,
+    line smallint NOT NULL,
     item_id text NOT NULL COLLATE pg_catalog."C",
     name text NOT NULL,
     qty smallint NOT NULL,
     unit_price_cents bigint NOT NULL,
-    CONSTRAINT order_lines_n_check CHECK (((n >= 1) AND (n <= 25))),
+    CONSTRAINT order_lines_line_check CHECK (((line >= 1) AND (line <= 25))),
     CONSTRAINT order_lines_qty_check CHECK (((qty >= 1) AND (qty <= 10))),
     CONSTRAINT order_lines_unit_price_cents_check CHECK ((unit_price_cents >= 0))
 )
 WITH (autovacuum_vacuum_insert_scale_factor='0.02', autovacuum_analyze_scale_factor='0.02');
 
-CREATE TABLE public.order_links (
-    account_id text NOT NULL,
+CREATE TABLE shopwire.order_links (
+    account_id text NOT NULL COLLATE pg_catalog."C",
     order_id text NOT NULL COLLATE pg_catalog."C",
     line smallint NOT NULL,
     unit smallint NOT NULL,
@@ -2108,33 +2126,33 @@ CREATE TABLE public.order_links (
 )
 WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.02', autovacuum_analyze_scale_factor='0.02');
 
-CREATE TABLE public.orders (
-    account_id text NOT NULL,
+CREATE TABLE shopwire.orders (
+    account_id text NOT NULL COLLATE pg_catalog."C",
     id text NOT NULL COLLATE pg_catalog."C",
     idempotency_key text NOT NULL COLLATE pg_catalog."C",
     request_hash bytea NOT NULL,
     status text DEFAULT 'paid'::text NOT NULL,
     total_cents bigint NOT NULL,
-    key_id text NOT NULL,
+    key_id text NOT NULL COLLATE pg_catalog."C",
     request_id text COLLATE pg_catalog."C",
     client_address text,
     created_at timestamp with time zone NOT NULL,
     delivered_at timestamp with time zone,
     cancelled_at timestamp with time zone,
     cancel_reason text,
+    CONSTRAINT orders_cancel_reason CHECK (((status = 'cancelled'::text) = (cancel_reason IS NOT NULL))),
     CONSTRAINT orders_cancel_reason_check CHECK (((char_length(cancel_reason) >= 1) AND (char_length(cancel_reason) <= 200))),
-    CONSTRAINT orders_check CHECK (((status = 'delivered'::text) = (delivered_at IS NOT NULL))),
-    CONSTRAINT orders_check1 CHECK (((status = 'cancelled'::text) = (cancelled_at IS NOT NULL))),
-    CONSTRAINT orders_check2 CHECK (((status = 'cancelled'::text) = (cancel_reason IS NOT NULL))),
-    CONSTRAINT orders_check3 CHECK (((delivered_at >= created_at) AND (cancelled_at >= created_at))),
+    CONSTRAINT orders_cancelled_at CHECK (((status = 'cancelled'::text) = (cancelled_at IS NOT NULL))),
+    CONSTRAINT orders_delivered_at CHECK (((status = 'delivered'::text) = (delivered_at IS NOT NULL))),
+    CONSTRAINT orders_end_after_start CHECK (((delivered_at >= created_at) AND (cancelled_at >= created_at))),
     CONSTRAINT orders_status_check CHECK ((status = ANY (ARRAY['paid'::text, 'delivered'::text, 'cancelled'::text]))),
     CONSTRAINT orders_total_cents_check CHECK (((total_cents >= 0) AND (total_cents <= 500000)))
 )
-WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.02', autovacuum_analyze_scale_factor='0.02');
+WITH (fillfactor='90', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.02', autovacuum_analyze_scale_factor='0.02');
 
-CREATE TABLE public.outgoing_mail (
-    id text NOT NULL,
-    account_id text,
+CREATE TABLE shopwire.outgoing_mail (
+    id text NOT NULL COLLATE pg_catalog."C",
+    account_id text COLLATE pg_catalog."C",
     to_address text NOT NULL,
     subject text NOT NULL,
     body_sealed bytea,
@@ -2144,22 +2162,31 @@ CREATE TABLE public.outgoing_mail (
     next_at timestamp with time zone NOT NULL,
     sent_at timestamp with time zone,
     failed_at timestamp with time zone,
-    CONSTRAINT outgoing_mail_check CHECK (((body_sealed IS NULL) = (body_kek_id IS NULL))),
+    CONSTRAINT outgoing_mail_body CHECK (((body_sealed IS NULL) = (body_kek_id IS NULL))),
     CONSTRAINT outgoing_mail_subject_check CHECK (((char_length(subject) >= 1) AND (char_length(subject) <= 200))),
     CONSTRAINT outgoing_mail_to_address_check CHECK (((char_length(to_address) >= 3) AND (char_length(to_address) <= 254)))
 );
 
-CREATE TABLE public.own_keys (
-    name text NOT NULL,
+CREATE TABLE shopwire.own_keys (
+    name text NOT NULL COLLATE pg_catalog."C",
     key_sealed bytea NOT NULL,
     key_kek_id text NOT NULL
 );
 
-CREATE TABLE public.passkeys (
-    id text NOT NULL,
-    person_id text NOT NULL,
+CREATE VIEW shopwire.paid_orders WITH (security_invoker='true') AS
+ SELECT j.account_id,
+    j.subject AS id,
+    o.created_at,
+    o.total_cents
+   FROM (shopwire.jobs j
+     JOIN shopwire.orders o ON (((o.account_id = j.account_id) AND (o.id = j.subject))))
+  WHERE ((j.queue = 'fulfil'::text) AND (o.status = 'paid'::text));
+
+CREATE TABLE shopwire.passkeys (
+    id text NOT NULL COLLATE pg_catalog."C",
+    person_id text NOT NULL COLLATE pg_catalog."C",
     name text,
-    credential_id text NOT NULL,
+    credential_id text NOT NULL COLLATE pg_catalog."C",
     public_key text NOT NULL,
     counter bigint NOT NULL,
     device_type text NOT NULL,
@@ -2170,10 +2197,10 @@ CREATE TABLE public.passkeys (
     last_used_at timestamp with time zone
 );
 
-CREATE TABLE public.payment_events (
-    provider text NOT NULL,
-    event_id text NOT NULL,
-    subject text NOT NULL,
+CREATE TABLE shopwire.payment_events (
+    provider text NOT NULL COLLATE pg_catalog."C",
+    event_id text NOT NULL COLLATE pg_catalog."C",
+    subject text NOT NULL COLLATE pg_catalog."C",
     facts jsonb NOT NULL,
     received_at timestamp with time zone NOT NULL,
     state text DEFAULT 'received'::text NOT NULL,
@@ -2187,25 +2214,25 @@ CREATE TABLE public.payment_events (
     CONSTRAINT payment_events_subject_check CHECK (((char_length(subject) >= 1) AND (char_length(subject) <= 255)))
 );
 
-CREATE TABLE public.people (
-    id text NOT NULL,
+CREATE TABLE shopwire.people (
+    id text NOT NULL COLLATE pg_catalog."C",
     kind text DEFAULT 'customer'::text NOT NULL,
     name text NOT NULL,
-    email text NOT NULL,
+    email text NOT NULL COLLATE pg_catalog."C",
     email_verified boolean DEFAULT false NOT NULL,
     has_totp boolean DEFAULT false NOT NULL,
     picture text,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
-    CONSTRAINT people_email_check CHECK (((char_length(email) >= 3) AND (char_length(email) <= 254))),
+    CONSTRAINT people_email_check CHECK (((email = lower(email)) AND ((char_length(email) >= 3) AND (char_length(email) <= 254)))),
     CONSTRAINT people_kind_check CHECK ((kind = ANY (ARRAY['customer'::text, 'operator'::text]))),
     CONSTRAINT people_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 100)))
 );
 
-CREATE TABLE public.personal_tokens (
-    account_id text NOT NULL,
+CREATE TABLE shopwire.personal_tokens (
+    account_id text NOT NULL COLLATE pg_catalog."C",
     id text NOT NULL COLLATE pg_catalog."C",
-    person_id text NOT NULL,
+    person_id text NOT NULL COLLATE pg_catalog."C",
     name text NOT NULL,
     token_hash bytea NOT NULL,
     rights text[] NOT NULL,
@@ -2214,13 +2241,13 @@ CREATE TABLE public.personal_tokens (
     expires_at timestamp with time zone NOT NULL,
     last_used_at timestamp with time zone,
     revoked_at timestamp with time zone,
-    CONSTRAINT personal_tokens_check CHECK (((expires_at > created_at) AND (expires_at <= (created_at + '90 days'::interval)))),
+    CONSTRAINT personal_tokens_expires CHECK (((expires_at > created_at) AND (expires_at <= (created_at + '2160:00:00'::interval)))),
     CONSTRAINT personal_tokens_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 100))),
     CONSTRAINT personal_tokens_rights_check CHECK (((cardinality(rights) > 0) AND (rights <@ ARRAY['events:listen'::text, 'orders:prove'::text]))),
     CONSTRAINT personal_tokens_token_hash_check CHECK ((octet_length(token_hash) = 32))
 );
 
-CREATE TABLE public.pool_links (
+CREATE TABLE shopwire.pool_links (
     item_id text NOT NULL COLLATE pg_catalog."C",
     id text NOT NULL COLLATE pg_catalog."C",
     link_sealed bytea NOT NULL,
@@ -2229,9 +2256,9 @@ CREATE TABLE public.pool_links (
     loaded_at timestamp with time zone NOT NULL,
     set_aside_at timestamp with time zone
 )
-WITH (autovacuum_vacuum_scale_factor='0.0', autovacuum_vacuum_threshold='10000');
+WITH (autovacuum_vacuum_scale_factor='0.0', autovacuum_vacuum_threshold='10000', vacuum_truncate=off);
 
-CREATE TABLE public.refund_rule (
+CREATE TABLE shopwire.refund_rule (
     only_row boolean DEFAULT true NOT NULL,
     cancel_after interval,
     changed_at timestamp with time zone NOT NULL,
@@ -2246,19 +2273,19 @@ CREATE TABLE public.refund_rule (
     CONSTRAINT refund_rule_window_count_check CHECK ((window_count >= 0))
 );
 
-CREATE TABLE public.restocked_items (
-    item_id text NOT NULL,
+CREATE TABLE shopwire.restocked_items (
+    item_id text NOT NULL COLLATE pg_catalog."C",
     restocked_at timestamp with time zone NOT NULL,
     is_source_changed boolean DEFAULT false NOT NULL
 );
 
-CREATE TABLE public.schema_functions (
-    path text NOT NULL,
+CREATE TABLE shopwire.schema_functions (
+    path text NOT NULL COLLATE pg_catalog."C",
     checksum text NOT NULL,
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
-CREATE TABLE public.schema_migrations (
+CREATE TABLE shopwire.schema_migrations (
     number integer NOT NULL,
     name text NOT NULL,
     checksum text NOT NULL,
@@ -2266,13 +2293,13 @@ CREATE TABLE public.schema_migrations (
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
-CREATE TABLE public.seal_commitments (
-    audit_id text NOT NULL,
+CREATE TABLE shopwire.seal_commitments (
+    audit_id text NOT NULL COLLATE pg_catalog."C",
     commitment bytea NOT NULL,
     salt bytea
 );
 
-CREATE TABLE public.seal_digests (
+CREATE TABLE shopwire.seal_digests (
     no bigint NOT NULL,
     day date NOT NULL,
     first_segment bigint NOT NULL,
@@ -2284,17 +2311,17 @@ CREATE TABLE public.seal_digests (
     CONSTRAINT seal_digests_no_check CHECK ((no > 0))
 );
 
-CREATE TABLE public.seal_progress (
+CREATE TABLE shopwire.seal_progress (
     only_row boolean DEFAULT true NOT NULL,
-    done_up_to text,
+    done_up_to text COLLATE pg_catalog."C",
     finished_at timestamp with time zone NOT NULL,
     CONSTRAINT seal_progress_only_row_check CHECK (only_row)
 );
 
-CREATE TABLE public.seal_segments (
+CREATE TABLE shopwire.seal_segments (
     id bigint NOT NULL,
-    chain text NOT NULL,
-    kind text NOT NULL,
+    chain text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL COLLATE pg_catalog."C",
     no bigint NOT NULL,
     first_seq bigint,
     last_seq bigint,
@@ -2305,23 +2332,23 @@ CREATE TABLE public.seal_segments (
     rows_hash bytea NOT NULL,
     hash bytea NOT NULL,
     sealed_at timestamp with time zone NOT NULL,
-    CONSTRAINT seal_segments_check CHECK (((kind = 'transfers'::text) = ((first_seq IS NOT NULL) AND (last_seq IS NOT NULL)))),
-    CONSTRAINT seal_segments_check1 CHECK (((kind = 'audit'::text) = (row_ids IS NOT NULL))),
     CONSTRAINT seal_segments_id_check CHECK ((id > 0)),
     CONSTRAINT seal_segments_kind_check CHECK ((kind = ANY (ARRAY['transfers'::text, 'audit'::text]))),
     CONSTRAINT seal_segments_no_check CHECK ((no > 0)),
+    CONSTRAINT seal_segments_of_audit CHECK (((kind = 'audit'::text) = (row_ids IS NOT NULL))),
+    CONSTRAINT seal_segments_of_transfers CHECK (((kind = 'transfers'::text) = ((first_seq IS NOT NULL) AND (last_seq IS NOT NULL)))),
     CONSTRAINT seal_segments_row_count_check CHECK ((row_count > 0))
 );
 
-CREATE TABLE public.seal_waiting (
-    audit_id text NOT NULL
+CREATE TABLE shopwire.seal_waiting (
+    audit_id text NOT NULL COLLATE pg_catalog."C"
 );
 
-CREATE TABLE public.sessions (
+CREATE TABLE shopwire.sessions (
     token_hash bytea NOT NULL,
-    id text NOT NULL,
-    person_id text NOT NULL,
-    account_id text,
+    id text NOT NULL COLLATE pg_catalog."C",
+    person_id text NOT NULL COLLATE pg_catalog."C",
+    account_id text COLLATE pg_catalog."C",
     created_at timestamp with time zone NOT NULL,
     last_seen_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
@@ -2331,28 +2358,28 @@ CREATE TABLE public.sessions (
     CONSTRAINT sessions_token_hash_check CHECK ((octet_length(token_hash) = 32))
 );
 
-CREATE TABLE public.sign_in_attempts (
+CREATE TABLE shopwire.sign_in_attempts (
     name_hash bytea NOT NULL,
     window_started_at timestamp with time zone NOT NULL,
     hits integer NOT NULL
 );
 
-CREATE UNLOGGED TABLE public.spent_nonces (
-    account_id text NOT NULL,
-    key_id text NOT NULL,
-    nonce text NOT NULL,
+CREATE UNLOGGED TABLE shopwire.spent_nonces (
+    account_id text NOT NULL COLLATE pg_catalog."C",
+    key_id text NOT NULL COLLATE pg_catalog."C",
+    nonce text NOT NULL COLLATE pg_catalog."C",
     signed_at bigint NOT NULL
 )
-WITH (autovacuum_vacuum_scale_factor='0.0', autovacuum_vacuum_threshold='10000', autovacuum_vacuum_cost_delay='0');
+WITH (autovacuum_vacuum_scale_factor='0.0', autovacuum_vacuum_threshold='10000', autovacuum_vacuum_cost_delay='0', vacuum_truncate=off);
 
-CREATE TABLE public.store_position (
+CREATE TABLE shopwire.store_position (
     only_row boolean DEFAULT true NOT NULL,
     "position" bigint NOT NULL,
     at timestamp with time zone NOT NULL,
     CONSTRAINT store_position_only_row_check CHECK (only_row)
 );
 
-CREATE TABLE public.store_state (
+CREATE TABLE shopwire.store_state (
     only_row boolean DEFAULT true NOT NULL,
     is_open boolean NOT NULL,
     reason text,
@@ -2361,22 +2388,22 @@ CREATE TABLE public.store_state (
     CONSTRAINT store_state_reason_check CHECK ((char_length(reason) <= 200))
 );
 
-CREATE TABLE public.store_windows (
+CREATE TABLE shopwire.store_windows (
     id text NOT NULL COLLATE pg_catalog."C",
     closes_at timestamp with time zone NOT NULL,
     opens_at timestamp with time zone NOT NULL,
     reason text NOT NULL,
     created_at timestamp with time zone NOT NULL,
     cancelled_at timestamp with time zone,
-    CONSTRAINT store_windows_check CHECK ((closes_at < opens_at)),
-    CONSTRAINT store_windows_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 200)))
+    CONSTRAINT store_windows_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 200))),
+    CONSTRAINT store_windows_times CHECK ((closes_at < opens_at))
 );
 
-CREATE TABLE public.supplier_requests (
-    account_id text NOT NULL,
+CREATE TABLE shopwire.supplier_requests (
+    account_id text NOT NULL COLLATE pg_catalog."C",
     order_id text NOT NULL COLLATE pg_catalog."C",
     line smallint NOT NULL,
-    supplier text NOT NULL,
+    supplier text NOT NULL COLLATE pg_catalog."C",
     round smallint DEFAULT 1 NOT NULL,
     sku text NOT NULL,
     qty smallint NOT NULL,
@@ -2397,37 +2424,27 @@ CREATE TABLE public.supplier_requests (
     CONSTRAINT supplier_requests_qty_check CHECK (((qty >= 1) AND (qty <= 10)))
 );
 
-CREATE TABLE public.supplier_spending (
+CREATE TABLE shopwire.supplier_spending (
     supplier text NOT NULL COLLATE pg_catalog."C",
     minute timestamp with time zone NOT NULL,
     cents bigint NOT NULL,
     CONSTRAINT supplier_spending_cents_check CHECK ((cents >= 0))
 );
 
-CREATE TABLE public.supplier_transfers (
+CREATE TABLE shopwire.supplier_transfers (
     supplier text NOT NULL COLLATE pg_catalog."C",
-    kind text NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
     reference text NOT NULL COLLATE pg_catalog."C",
-    debit text NOT NULL,
-    credit text NOT NULL,
     amount_cents bigint NOT NULL,
     note text,
     booked_at timestamp with time zone NOT NULL,
     CONSTRAINT supplier_transfers_amount_cents_check CHECK ((amount_cents > 0)),
-    CONSTRAINT supplier_transfers_check CHECK (
-CASE kind
-    WHEN 'cost'::text THEN ((debit = 'house:goods'::text) AND (credit = 'supplier'::text))
-    WHEN 'payment'::text THEN ((debit = 'supplier'::text) AND (credit = 'house:cash'::text))
-    ELSE NULL::boolean
-END),
-    CONSTRAINT supplier_transfers_credit_check CHECK ((credit = ANY (ARRAY['supplier'::text, 'house:cash'::text]))),
-    CONSTRAINT supplier_transfers_debit_check CHECK ((debit = ANY (ARRAY['house:goods'::text, 'supplier'::text]))),
     CONSTRAINT supplier_transfers_kind_check CHECK ((kind = ANY (ARRAY['cost'::text, 'payment'::text]))),
     CONSTRAINT supplier_transfers_note_check CHECK ((char_length(note) <= 500)),
     CONSTRAINT supplier_transfers_reference_check CHECK (((char_length(reference) >= 1) AND (char_length(reference) <= 200)))
 );
 
-CREATE TABLE public.suppliers (
+CREATE TABLE shopwire.suppliers (
     name text NOT NULL COLLATE pg_catalog."C",
     url text NOT NULL,
     secret_sealed bytea NOT NULL,
@@ -2441,12 +2458,12 @@ CREATE TABLE public.suppliers (
     CONSTRAINT suppliers_url_check CHECK ((char_length(url) <= 2000))
 );
 
-CREATE TABLE public.top_up_reversals (
-    account_id text NOT NULL,
-    id text NOT NULL,
-    top_up_id text NOT NULL,
+CREATE TABLE shopwire.top_up_reversals (
+    account_id text NOT NULL COLLATE pg_catalog."C",
+    id text NOT NULL COLLATE pg_catalog."C",
+    top_up_id text NOT NULL COLLATE pg_catalog."C",
     kind text NOT NULL,
-    provider_reference text NOT NULL,
+    provider_reference text NOT NULL COLLATE pg_catalog."C",
     amount_cents bigint NOT NULL,
     taken_cents bigint NOT NULL,
     owed_cents bigint NOT NULL,
@@ -2454,112 +2471,105 @@ CREATE TABLE public.top_up_reversals (
     returned_at timestamp with time zone,
     created_at timestamp with time zone NOT NULL,
     CONSTRAINT top_up_reversals_amount_cents_check CHECK ((amount_cents > 0)),
-    CONSTRAINT top_up_reversals_check CHECK ((((taken_cents + owed_cents) + written_off_cents) = amount_cents)),
-    CONSTRAINT top_up_reversals_check1 CHECK (((returned_at IS NULL) OR (owed_cents = 0))),
     CONSTRAINT top_up_reversals_kind_check CHECK ((kind = ANY (ARRAY['refund'::text, 'dispute'::text]))),
     CONSTRAINT top_up_reversals_owed_cents_check CHECK ((owed_cents >= 0)),
+    CONSTRAINT top_up_reversals_returned CHECK (((returned_at IS NULL) OR (owed_cents = 0))),
+    CONSTRAINT top_up_reversals_sum CHECK ((((taken_cents + owed_cents) + written_off_cents) = amount_cents)),
     CONSTRAINT top_up_reversals_taken_cents_check CHECK ((taken_cents >= 0)),
     CONSTRAINT top_up_reversals_written_off_cents_check CHECK ((written_off_cents >= 0))
 );
 
-CREATE TABLE public.top_ups (
-    account_id text NOT NULL,
-    id text NOT NULL,
+CREATE TABLE shopwire.top_ups (
+    account_id text NOT NULL COLLATE pg_catalog."C",
+    id text NOT NULL COLLATE pg_catalog."C",
     provider text NOT NULL,
     amount_cents bigint NOT NULL,
     state text DEFAULT 'pending'::text NOT NULL,
-    reference text NOT NULL,
+    reference text NOT NULL COLLATE pg_catalog."C",
     provider_session text,
-    provider_payment text,
+    provider_payment text COLLATE pg_catalog."C",
     created_by text NOT NULL,
     created_by_name text NOT NULL,
     created_at timestamp with time zone NOT NULL,
     decided_at timestamp with time zone,
     credited_cents bigint,
-    credited_transfer_id text,
+    credited_seq bigint,
     note text,
     checked_at timestamp with time zone,
     CONSTRAINT top_ups_amount_cents_check CHECK ((amount_cents > 0)),
-    CONSTRAINT top_ups_check CHECK (((state = 'credited'::text) = (credited_transfer_id IS NOT NULL))),
-    CONSTRAINT top_ups_check1 CHECK (((credited_cents IS NULL) = (credited_transfer_id IS NULL))),
-    CONSTRAINT top_ups_check2 CHECK (((provider = 'stripe'::text) = (provider_session IS NOT NULL))),
+    CONSTRAINT top_ups_credited CHECK (((state = 'credited'::text) = (credited_seq IS NOT NULL))),
+    CONSTRAINT top_ups_credited_cents CHECK (((credited_cents IS NULL) = (credited_seq IS NULL))),
     CONSTRAINT top_ups_credited_cents_check CHECK ((credited_cents > 0)),
     CONSTRAINT top_ups_note_check CHECK ((char_length(note) <= 500)),
     CONSTRAINT top_ups_provider_check CHECK ((provider = ANY (ARRAY['bank'::text, 'stripe'::text]))),
     CONSTRAINT top_ups_reference_check CHECK ((reference ~ '^RF[0-9]{2}[0-9A-Z]{1,21}$'::text)),
+    CONSTRAINT top_ups_session CHECK (((provider = 'stripe'::text) = (provider_session IS NOT NULL))),
     CONSTRAINT top_ups_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'credited'::text, 'review'::text, 'failed'::text, 'expired'::text, 'rejected'::text])))
 );
 
-CREATE TABLE public.transfers (
-    account_id text NOT NULL,
+CREATE TABLE shopwire.transfers (
+    account_id text NOT NULL COLLATE pg_catalog."C",
     seq bigint NOT NULL,
-    id text NOT NULL,
-    kind text NOT NULL,
-    debit text NOT NULL,
-    credit text NOT NULL,
-    amount_cents bigint NOT NULL,
+    change_cents bigint NOT NULL,
     balance_after_cents bigint NOT NULL,
-    order_id text,
-    reference text,
-    note text,
     created_at timestamp with time zone NOT NULL,
-    CONSTRAINT transfers_amount_cents_check CHECK ((amount_cents >= 0)),
+    kind text NOT NULL COLLATE pg_catalog."C",
+    order_id text COLLATE pg_catalog."C",
+    reference text COLLATE pg_catalog."C",
+    note text,
     CONSTRAINT transfers_balance_after_cents_check CHECK ((balance_after_cents >= 0)),
-    CONSTRAINT transfers_check CHECK (((debit <> credit) AND (('customer'::text = debit) OR ('customer'::text = credit)))),
-    CONSTRAINT transfers_check1 CHECK (((kind = ANY (ARRAY['order'::text, 'refund'::text])) = (order_id IS NOT NULL))),
-    CONSTRAINT transfers_check2 CHECK (
+    CONSTRAINT transfers_direction CHECK (
 CASE kind
-    WHEN 'funding'::text THEN (debit = 'house:cash'::text)
-    WHEN 'adjustment'::text THEN (('house:adjustments'::text = debit) OR ('house:adjustments'::text = credit))
-    WHEN 'order'::text THEN (credit = 'house:sales'::text)
-    WHEN 'refund'::text THEN (debit = 'house:sales'::text)
+    WHEN 'funding'::text THEN (change_cents > 0)
+    WHEN 'adjustment'::text THEN (change_cents <> 0)
+    WHEN 'order'::text THEN (change_cents <= 0)
+    WHEN 'refund'::text THEN (change_cents >= 0)
     ELSE NULL::boolean
 END),
-    CONSTRAINT transfers_credit_check CHECK ((credit = ANY (ARRAY['customer'::text, 'house:cash'::text, 'house:sales'::text, 'house:adjustments'::text]))),
-    CONSTRAINT transfers_debit_check CHECK ((debit = ANY (ARRAY['customer'::text, 'house:cash'::text, 'house:sales'::text, 'house:adjustments'::text]))),
     CONSTRAINT transfers_kind_check CHECK ((kind = ANY (ARRAY['funding'::text, 'adjustment'::text, 'order'::text, 'refund'::text]))),
     CONSTRAINT transfers_note_check CHECK ((char_length(note) <= 500)),
+    CONSTRAINT transfers_of_orders CHECK (((kind = ANY (ARRAY['order'::text, 'refund'::text])) = (order_id IS NOT NULL))),
     CONSTRAINT transfers_reference_check CHECK (((char_length(reference) >= 1) AND (char_length(reference) <= 200))),
     CONSTRAINT transfers_seq_check CHECK ((seq > 0))
 )
 WITH (autovacuum_vacuum_insert_scale_factor='0.02', autovacuum_analyze_scale_factor='0.02');
 
-CREATE TABLE public.used_codes (
-    person_id text NOT NULL,
+CREATE TABLE shopwire.used_codes (
+    person_id text NOT NULL COLLATE pg_catalog."C",
     code_hash bytea NOT NULL,
     expires_at timestamp with time zone NOT NULL
 );
 
-CREATE TABLE public.verifications (
-    id text NOT NULL,
-    identifier text NOT NULL,
+CREATE TABLE shopwire.verifications (
+    id text NOT NULL COLLATE pg_catalog."C",
+    identifier text NOT NULL COLLATE pg_catalog."C",
     value text NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL
 );
 
-CREATE TABLE public.verify_runs (
+CREATE TABLE shopwire.verify_runs (
     id text NOT NULL COLLATE pg_catalog."C",
     finished_at timestamp with time zone NOT NULL,
     rules integer NOT NULL,
     violated integer NOT NULL,
-    CONSTRAINT verify_runs_check CHECK (((violated >= 0) AND (violated <= rules))),
-    CONSTRAINT verify_runs_rules_check CHECK ((rules > 0))
+    CONSTRAINT verify_runs_rules_check CHECK ((rules > 0)),
+    CONSTRAINT verify_runs_violated CHECK (((violated >= 0) AND (violated <= rules)))
 );
 
-CREATE TABLE public.waiting_lines (
-    account_id text NOT NULL,
+CREATE TABLE shopwire.waiting_lines (
+    account_id text NOT NULL COLLATE pg_catalog."C",
     order_id text NOT NULL COLLATE pg_catalog."C",
-    line integer NOT NULL,
-    item_id text NOT NULL,
+    line smallint NOT NULL,
+    item_id text NOT NULL COLLATE pg_catalog."C",
     missing integer NOT NULL,
     CONSTRAINT waiting_lines_missing_check CHECK ((missing > 0))
 )
-WITH (autovacuum_vacuum_scale_factor='0.0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
+WITH (autovacuum_vacuum_scale_factor='0.0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0', vacuum_truncate=off);
 
-CREATE TABLE public.webhook_endpoints (
-    account_id text NOT NULL,
+CREATE TABLE shopwire.webhook_endpoints (
+    account_id text NOT NULL COLLATE pg_catalog."C",
     id text NOT NULL COLLATE pg_catalog."C",
     url text NOT NULL,
     set_by text NOT NULL,
@@ -2572,10 +2582,11 @@ CREATE TABLE public.webhook_endpoints (
     alerted_percent smallint DEFAULT 0 NOT NULL,
     CONSTRAINT webhook_endpoints_last_error_check CHECK ((char_length(last_error) <= 50)),
     CONSTRAINT webhook_endpoints_url_check CHECK ((char_length(url) <= 2048))
-);
+)
+WITH (fillfactor='80');
 
-CREATE TABLE public.webhook_secrets (
-    account_id text NOT NULL,
+CREATE TABLE shopwire.webhook_secrets (
+    account_id text NOT NULL COLLATE pg_catalog."C",
     id text NOT NULL COLLATE pg_catalog."C",
     secret_sealed bytea NOT NULL,
     secret_kek_id text NOT NULL,
@@ -2583,2057 +2594,2083 @@ CREATE TABLE public.webhook_secrets (
     ends_at timestamp with time zone
 );
 
-CREATE TABLE public.witnessed_nonces (
-    account_id text NOT NULL,
-    key_id text NOT NULL,
-    nonce text NOT NULL,
+CREATE TABLE shopwire.witnessed_nonces (
+    account_id text NOT NULL COLLATE pg_catalog."C",
+    key_id text NOT NULL COLLATE pg_catalog."C",
+    nonce text NOT NULL COLLATE pg_catalog."C",
     signed_at bigint NOT NULL
 );
 
-CREATE TABLE public.witnessed_refusals (
-    account_id text NOT NULL,
+CREATE TABLE shopwire.witnessed_refusals (
+    account_id text NOT NULL COLLATE pg_catalog."C",
     is_order boolean NOT NULL,
     refused_to bigint NOT NULL
 );
 
-CREATE TABLE public.worker_heartbeats (
+CREATE TABLE shopwire.worker_heartbeats (
     id text NOT NULL COLLATE pg_catalog."C",
     started_at timestamp with time zone NOT NULL,
     seen_at timestamp with time zone NOT NULL,
     stopped_at timestamp with time zone
 );
 
-CREATE UNLOGGED TABLE public.write_probe (
+CREATE UNLOGGED TABLE shopwire.write_probe (
     filler text NOT NULL
 );
-ALTER TABLE ONLY public.write_probe ALTER COLUMN filler SET STORAGE PLAIN;
+ALTER TABLE ONLY shopwire.write_probe ALTER COLUMN filler SET STORAGE PLAIN;
 
-ALTER TABLE ONLY public.access_changes
+ALTER TABLE ONLY shopwire.access_changes
     ADD CONSTRAINT access_changes_pkey PRIMARY KEY (account_id);
 
-ALTER TABLE ONLY public.account_days
+ALTER TABLE ONLY shopwire.account_days
     ADD CONSTRAINT account_days_pkey PRIMARY KEY (account_id, day);
 
-ALTER TABLE ONLY public.account_days_progress
+ALTER TABLE ONLY shopwire.account_days_progress
     ADD CONSTRAINT account_days_progress_pkey PRIMARY KEY (only_row);
 
-ALTER TABLE ONLY public.accounts
+ALTER TABLE ONLY shopwire.accounts
     ADD CONSTRAINT accounts_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.admission_in_use
+ALTER TABLE ONLY shopwire.admission_in_use
     ADD CONSTRAINT admission_in_use_pkey PRIMARY KEY (kind);
 
-ALTER TABLE ONLY public.admission_memory
+ALTER TABLE ONLY shopwire.admission_memory
     ADD CONSTRAINT admission_memory_pkey PRIMARY KEY (only_row);
 
-ALTER TABLE ONLY public.admission_windows
+ALTER TABLE ONLY shopwire.admission_windows
     ADD CONSTRAINT admission_windows_pkey PRIMARY KEY (account_id);
 
-ALTER TABLE ONLY public.api_keys
+ALTER TABLE ONLY shopwire.api_keys
     ADD CONSTRAINT api_keys_pkey PRIMARY KEY (account_id, id);
 
-ALTER TABLE ONLY public.audit_log
+ALTER TABLE ONLY shopwire.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.authenticator_apps
+ALTER TABLE ONLY shopwire.authenticator_apps
     ADD CONSTRAINT authenticator_apps_person_id_key UNIQUE (person_id);
 
-ALTER TABLE ONLY public.authenticator_apps
+ALTER TABLE ONLY shopwire.authenticator_apps
     ADD CONSTRAINT authenticator_apps_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.balance_alerts
+ALTER TABLE ONLY shopwire.balance_alerts
     ADD CONSTRAINT balance_alerts_pkey PRIMARY KEY (account_id);
 
-ALTER TABLE ONLY public.balances
+ALTER TABLE ONLY shopwire.balances
     ADD CONSTRAINT balances_pkey PRIMARY KEY (account_id);
 
-ALTER TABLE ONLY public.catalogue_announcement
+ALTER TABLE ONLY shopwire.catalogue_announcement
     ADD CONSTRAINT catalogue_announcement_pkey PRIMARY KEY (only_row);
 
-ALTER TABLE ONLY public.catalogue_state
+ALTER TABLE ONLY shopwire.catalogue_state
     ADD CONSTRAINT catalogue_state_pkey PRIMARY KEY (only_row);
 
-ALTER TABLE ONLY public.credentials
+ALTER TABLE ONLY shopwire.credentials
     ADD CONSTRAINT credentials_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.credentials
+ALTER TABLE ONLY shopwire.credentials
     ADD CONSTRAINT credentials_provider_subject_key UNIQUE (provider, subject);
 
-ALTER TABLE ONLY public.database_identity
+ALTER TABLE ONLY shopwire.database_identity
     ADD CONSTRAINT database_identity_pkey PRIMARY KEY (only_row);
 
-ALTER TABLE ONLY public.deliveries
+ALTER TABLE ONLY shopwire.deliveries
     ADD CONSTRAINT deliveries_pkey PRIMARY KEY (account_id, event_id, endpoint_id);
 
-ALTER TABLE ONLY public.delivery_attempts
-    ADD CONSTRAINT delivery_attempts_pkey PRIMARY KEY (account_id, event_id, endpoint_id, round, n);
+ALTER TABLE ONLY shopwire.delivery_attempts
+    ADD CONSTRAINT delivery_attempts_pkey PRIMARY KEY (event_id, endpoint_id, round, n);
 
-ALTER TABLE ONLY public.encryption_key_checks
+ALTER TABLE ONLY shopwire.encryption_key_checks
     ADD CONSTRAINT encryption_key_checks_pkey PRIMARY KEY (kek_id);
 
-ALTER TABLE ONLY public.event_retention
+ALTER TABLE ONLY shopwire.event_retention
     ADD CONSTRAINT event_retention_pkey PRIMARY KEY (only_row);
 
-ALTER TABLE ONLY public.events
+ALTER TABLE ONLY shopwire.events
     ADD CONSTRAINT events_pkey PRIMARY KEY (account_id, id);
 
-ALTER TABLE ONLY public.evidence_retention
+ALTER TABLE ONLY shopwire.evidence_retention
     ADD CONSTRAINT evidence_retention_pkey PRIMARY KEY (only_row);
 
-ALTER TABLE ONLY public.funding_references
+ALTER TABLE ONLY shopwire.funding_references
     ADD CONSTRAINT funding_references_pkey PRIMARY KEY (reference);
 
-ALTER TABLE ONLY public.invitations
+ALTER TABLE ONLY shopwire.invitations
     ADD CONSTRAINT invitations_pkey PRIMARY KEY (account_id, id);
 
-ALTER TABLE ONLY public.item_supply
+ALTER TABLE ONLY shopwire.item_supply
     ADD CONSTRAINT item_supply_pkey PRIMARY KEY (item_id);
 
-ALTER TABLE ONLY public.items
+ALTER TABLE ONLY shopwire.items
     ADD CONSTRAINT items_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.jobs
-    ADD CONSTRAINT jobs_pkey PRIMARY KEY (account_id, queue, subject);
+ALTER TABLE ONLY shopwire.jobs
+    ADD CONSTRAINT jobs_pkey PRIMARY KEY (queue, subject);
 
-ALTER TABLE ONLY public.journal_comparisons
+ALTER TABLE ONLY shopwire.journal_comparisons
     ADD CONSTRAINT journal_comparisons_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.key_last_uses
+ALTER TABLE ONLY shopwire.key_last_uses
     ADD CONSTRAINT key_last_uses_pkey PRIMARY KEY (account_id, key_id);
 
-ALTER TABLE ONLY public.key_usage
+ALTER TABLE ONLY shopwire.key_usage
     ADD CONSTRAINT key_usage_pkey PRIMARY KEY (account_id, key_id, hour);
 
-ALTER TABLE ONLY public.link_fingerprints
+ALTER TABLE ONLY shopwire.link_fingerprints
     ADD CONSTRAINT link_fingerprints_pkey PRIMARY KEY (hash);
 
-ALTER TABLE ONLY public.link_reads
-    ADD CONSTRAINT link_reads_pkey PRIMARY KEY (account_id, order_id, request_id);
+ALTER TABLE ONLY shopwire.link_reads
+    ADD CONSTRAINT link_reads_pkey PRIMARY KEY (order_id, request_id);
 
-ALTER TABLE ONLY public.link_retention
+ALTER TABLE ONLY shopwire.link_retention
     ADD CONSTRAINT link_retention_pkey PRIMARY KEY (only_row);
 
-ALTER TABLE ONLY public.links_kept_longer
-    ADD CONSTRAINT links_kept_longer_pkey PRIMARY KEY (account_id, order_id);
+ALTER TABLE ONLY shopwire.links_kept_longer
+    ADD CONSTRAINT links_kept_longer_pkey PRIMARY KEY (order_id);
 
-ALTER TABLE ONLY public.lost_links
+ALTER TABLE ONLY shopwire.lost_links
     ADD CONSTRAINT lost_links_pkey PRIMARY KEY (hash);
 
-ALTER TABLE ONLY public.memberships
+ALTER TABLE ONLY shopwire.memberships
     ADD CONSTRAINT memberships_pkey PRIMARY KEY (account_id, person_id);
 
-ALTER TABLE ONLY public.notices
+ALTER TABLE ONLY shopwire.notices
     ADD CONSTRAINT notices_pkey PRIMARY KEY (account_id, id);
 
-ALTER TABLE ONLY public.operator_invitations
+ALTER TABLE ONLY shopwire.operator_invitations
     ADD CONSTRAINT operator_invitations_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.operator_invitations
+ALTER TABLE ONLY shopwire.operator_invitations
     ADD CONSTRAINT operator_invitations_token_hash_key UNIQUE (token_hash);
 
-ALTER TABLE ONLY public.operator_tokens
+ALTER TABLE ONLY shopwire.operator_tokens
     ADD CONSTRAINT operator_tokens_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.order_attempts
+ALTER TABLE ONLY shopwire.order_answers
+    ADD CONSTRAINT order_answers_pkey PRIMARY KEY (order_id);
+
+ALTER TABLE ONLY shopwire.order_attempts
     ADD CONSTRAINT order_attempts_pkey PRIMARY KEY (account_id, idempotency_key, request_id);
 
-ALTER TABLE ONLY public.order_backlog
-    ADD CONSTRAINT order_backlog_pkey PRIMARY KEY (is_single);
+ALTER TABLE ONLY shopwire.order_backlog
+    ADD CONSTRAINT order_backlog_pkey PRIMARY KEY (only_row);
 
-ALTER TABLE ONLY public.order_lines
-    ADD CONSTRAINT order_lines_pkey PRIMARY KEY (account_id, order_id, n);
+ALTER TABLE ONLY shopwire.order_lines
+    ADD CONSTRAINT order_lines_pkey PRIMARY KEY (order_id, line);
 
-ALTER TABLE ONLY public.order_links
+ALTER TABLE ONLY shopwire.order_links
     ADD CONSTRAINT order_links_link_hash_key UNIQUE (link_hash);
 
-ALTER TABLE ONLY public.order_links
-    ADD CONSTRAINT order_links_pkey PRIMARY KEY (account_id, order_id, line, unit);
+ALTER TABLE ONLY shopwire.order_links
+    ADD CONSTRAINT order_links_pkey PRIMARY KEY (order_id, line, unit);
 
-ALTER TABLE ONLY public.orders
+ALTER TABLE ONLY shopwire.orders
     ADD CONSTRAINT orders_account_id_idempotency_key_key UNIQUE (account_id, idempotency_key);
 
-ALTER TABLE ONLY public.orders
+ALTER TABLE ONLY shopwire.orders
     ADD CONSTRAINT orders_pkey PRIMARY KEY (account_id, id);
 
-ALTER TABLE ONLY public.outgoing_mail
+ALTER TABLE ONLY shopwire.outgoing_mail
     ADD CONSTRAINT outgoing_mail_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.own_keys
+ALTER TABLE ONLY shopwire.own_keys
     ADD CONSTRAINT own_keys_pkey PRIMARY KEY (name);
 
-ALTER TABLE ONLY public.passkeys
+ALTER TABLE ONLY shopwire.passkeys
     ADD CONSTRAINT passkeys_credential_id_key UNIQUE (credential_id);
 
-ALTER TABLE ONLY public.passkeys
+ALTER TABLE ONLY shopwire.passkeys
     ADD CONSTRAINT passkeys_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.payment_events
+ALTER TABLE ONLY shopwire.payment_events
     ADD CONSTRAINT payment_events_pkey PRIMARY KEY (provider, event_id);
 
-ALTER TABLE ONLY public.people
+ALTER TABLE ONLY shopwire.people
     ADD CONSTRAINT people_email_key UNIQUE (email);
 
-ALTER TABLE ONLY public.people
+ALTER TABLE ONLY shopwire.people
     ADD CONSTRAINT people_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.personal_tokens
+ALTER TABLE ONLY shopwire.personal_tokens
     ADD CONSTRAINT personal_tokens_pkey PRIMARY KEY (account_id, id);
 
-ALTER TABLE ONLY public.pool_links
+ALTER TABLE ONLY shopwire.pool_links
     ADD CONSTRAINT pool_links_link_hash_key UNIQUE (link_hash);
 
-ALTER TABLE ONLY public.pool_links
+ALTER TABLE ONLY shopwire.pool_links
     ADD CONSTRAINT pool_links_pkey PRIMARY KEY (item_id, id);
 
-ALTER TABLE ONLY public.refund_rule
+ALTER TABLE ONLY shopwire.refund_rule
     ADD CONSTRAINT refund_rule_pkey PRIMARY KEY (only_row);
 
-ALTER TABLE ONLY public.restocked_items
+ALTER TABLE ONLY shopwire.restocked_items
     ADD CONSTRAINT restocked_items_pkey PRIMARY KEY (item_id);
 
-ALTER TABLE ONLY public.schema_functions
+ALTER TABLE ONLY shopwire.schema_functions
     ADD CONSTRAINT schema_functions_pkey PRIMARY KEY (path);
 
-ALTER TABLE ONLY public.schema_migrations
+ALTER TABLE ONLY shopwire.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (number);
 
-ALTER TABLE ONLY public.seal_commitments
+ALTER TABLE ONLY shopwire.seal_commitments
     ADD CONSTRAINT seal_commitments_pkey PRIMARY KEY (audit_id);
 
-ALTER TABLE ONLY public.seal_digests
+ALTER TABLE ONLY shopwire.seal_digests
     ADD CONSTRAINT seal_digests_day_key UNIQUE (day);
 
-ALTER TABLE ONLY public.seal_digests
+ALTER TABLE ONLY shopwire.seal_digests
     ADD CONSTRAINT seal_digests_pkey PRIMARY KEY (no);
 
-ALTER TABLE ONLY public.seal_progress
+ALTER TABLE ONLY shopwire.seal_progress
     ADD CONSTRAINT seal_progress_pkey PRIMARY KEY (only_row);
 
-ALTER TABLE ONLY public.seal_segments
+ALTER TABLE ONLY shopwire.seal_segments
     ADD CONSTRAINT seal_segments_chain_kind_no_key UNIQUE (chain, kind, no);
 
-ALTER TABLE ONLY public.seal_segments
+ALTER TABLE ONLY shopwire.seal_segments
     ADD CONSTRAINT seal_segments_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.seal_waiting
+ALTER TABLE ONLY shopwire.seal_waiting
     ADD CONSTRAINT seal_waiting_pkey PRIMARY KEY (audit_id);
 
-ALTER TABLE ONLY public.sessions
+ALTER TABLE ONLY shopwire.sessions
     ADD CONSTRAINT sessions_id_key UNIQUE (id);
 
-ALTER TABLE ONLY public.sessions
+ALTER TABLE ONLY shopwire.sessions
     ADD CONSTRAINT sessions_pkey PRIMARY KEY (token_hash);
 
-ALTER TABLE ONLY public.sign_in_attempts
+ALTER TABLE ONLY shopwire.sign_in_attempts
     ADD CONSTRAINT sign_in_attempts_pkey PRIMARY KEY (name_hash);
 
-ALTER TABLE ONLY public.spent_nonces
+ALTER TABLE ONLY shopwire.spent_nonces
     ADD CONSTRAINT spent_nonces_pkey PRIMARY KEY (account_id, key_id, nonce);
 
-ALTER TABLE ONLY public.store_position
+ALTER TABLE ONLY shopwire.store_position
     ADD CONSTRAINT store_position_pkey PRIMARY KEY (only_row);
 
-ALTER TABLE ONLY public.store_state
+ALTER TABLE ONLY shopwire.store_state
     ADD CONSTRAINT store_state_pkey PRIMARY KEY (only_row);
 
-ALTER TABLE ONLY public.store_windows
+ALTER TABLE ONLY shopwire.store_windows
     ADD CONSTRAINT store_windows_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.supplier_requests
-    ADD CONSTRAINT supplier_requests_pkey PRIMARY KEY (account_id, order_id, line, supplier, round);
+ALTER TABLE ONLY shopwire.supplier_requests
+    ADD CONSTRAINT supplier_requests_pkey PRIMARY KEY (order_id, line, supplier, round);
 
-ALTER TABLE ONLY public.supplier_spending
+ALTER TABLE ONLY shopwire.supplier_spending
     ADD CONSTRAINT supplier_spending_pkey PRIMARY KEY (supplier, minute);
 
-ALTER TABLE ONLY public.supplier_transfers
+ALTER TABLE ONLY shopwire.supplier_transfers
     ADD CONSTRAINT supplier_transfers_pkey PRIMARY KEY (supplier, kind, reference);
 
-ALTER TABLE ONLY public.suppliers
+ALTER TABLE ONLY shopwire.suppliers
     ADD CONSTRAINT suppliers_pkey PRIMARY KEY (name);
 
-ALTER TABLE ONLY public.top_up_reversals
+ALTER TABLE ONLY shopwire.top_up_reversals
     ADD CONSTRAINT top_up_reversals_pkey PRIMARY KEY (account_id, id);
 
-ALTER TABLE ONLY public.top_ups
+ALTER TABLE ONLY shopwire.top_ups
     ADD CONSTRAINT top_ups_pkey PRIMARY KEY (account_id, id);
 
-ALTER TABLE ONLY public.transfers
+ALTER TABLE ONLY shopwire.transfers
     ADD CONSTRAINT transfers_pkey PRIMARY KEY (account_id, seq);
 
-ALTER TABLE ONLY public.used_codes
+ALTER TABLE ONLY shopwire.used_codes
     ADD CONSTRAINT used_codes_pkey PRIMARY KEY (person_id, code_hash);
 
-ALTER TABLE ONLY public.verifications
+ALTER TABLE ONLY shopwire.verifications
     ADD CONSTRAINT verifications_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.verify_runs
+ALTER TABLE ONLY shopwire.verify_runs
     ADD CONSTRAINT verify_runs_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.waiting_lines
-    ADD CONSTRAINT waiting_lines_pkey PRIMARY KEY (account_id, order_id, line);
+ALTER TABLE ONLY shopwire.waiting_lines
+    ADD CONSTRAINT waiting_lines_pkey PRIMARY KEY (order_id, line);
 
-ALTER TABLE ONLY public.webhook_endpoints
+ALTER TABLE ONLY shopwire.webhook_endpoints
     ADD CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (account_id, id);
 
-ALTER TABLE ONLY public.webhook_secrets
+ALTER TABLE ONLY shopwire.webhook_secrets
     ADD CONSTRAINT webhook_secrets_pkey PRIMARY KEY (account_id, id);
 
-ALTER TABLE ONLY public.witnessed_nonces
+ALTER TABLE ONLY shopwire.witnessed_nonces
     ADD CONSTRAINT witnessed_nonces_pkey PRIMARY KEY (account_id, key_id, nonce);
 
-ALTER TABLE ONLY public.witnessed_refusals
+ALTER TABLE ONLY shopwire.witnessed_refusals
     ADD CONSTRAINT witnessed_refusals_pkey PRIMARY KEY (account_id, is_order);
 
-ALTER TABLE ONLY public.worker_heartbeats
+ALTER TABLE ONLY shopwire.worker_heartbeats
     ADD CONSTRAINT worker_heartbeats_pkey PRIMARY KEY (id);
 
-CREATE INDEX access_changes_changed_at ON public.access_changes USING btree (changed_at);
+CREATE INDEX access_changes_changed_at ON shopwire.access_changes USING btree (changed_at);
 
-CREATE INDEX access_changes_changed_in ON public.access_changes USING btree (changed_in);
+CREATE INDEX access_changes_changed_in ON shopwire.access_changes USING btree (changed_in);
 
-CREATE INDEX api_keys_id ON public.api_keys USING btree (id);
+CREATE UNIQUE INDEX api_keys_id ON shopwire.api_keys USING btree (id);
 
-CREATE INDEX api_keys_kek ON public.api_keys USING btree (secret_kek_id);
+CREATE INDEX audit_log_account ON shopwire.audit_log USING btree (account_id, id);
 
-CREATE INDEX audit_log_account ON public.audit_log USING btree (account_id, id);
+CREATE INDEX audit_log_target ON shopwire.audit_log USING btree (target, id);
 
-CREATE INDEX audit_log_target ON public.audit_log USING btree (target, id);
+CREATE INDEX credentials_person ON shopwire.credentials USING btree (person_id);
 
-CREATE INDEX credentials_person ON public.credentials USING btree (person_id);
+CREATE INDEX deliveries_due ON shopwire.deliveries USING btree (account_id, endpoint_id, next_at, event_id) WHERE (state = 'pending'::text);
 
-CREATE INDEX deliveries_due ON public.deliveries USING btree (account_id, endpoint_id, next_at, event_id) WHERE (state = 'pending'::text);
+CREATE INDEX deliveries_not_accepted ON shopwire.deliveries USING btree (account_id, state, event_id) WHERE (state = ANY (ARRAY['failed'::text, 'cancelled'::text]));
 
-CREATE INDEX deliveries_failed ON public.deliveries USING btree (account_id, endpoint_id) WHERE (state = 'failed'::text);
+CREATE INDEX delivery_attempts_recent ON shopwire.delivery_attempts USING btree (account_id, endpoint_id, finished_at);
 
-CREATE INDEX deliveries_not_accepted ON public.deliveries USING btree (account_id, state, event_id) WHERE (state = ANY (ARRAY['failed'::text, 'cancelled'::text]));
+CREATE INDEX events_by_rare_type ON shopwire.events USING btree (account_id, type, id) WHERE (type <> ALL (ARRAY['order.accepted'::text, 'order.delivered'::text]));
 
-CREATE INDEX delivery_attempts_kek ON public.delivery_attempts USING btree (answer_kek_id) WHERE (answer_kek_id IS NOT NULL);
+CREATE INDEX events_created ON shopwire.events USING btree (created_at);
 
-CREATE INDEX delivery_attempts_recent ON public.delivery_attempts USING btree (account_id, endpoint_id, finished_at);
+CREATE UNIQUE INDEX events_order_once ON shopwire.events USING btree (order_id, type) WHERE (order_id IS NOT NULL);
 
-CREATE INDEX events_by_rare_type ON public.events USING btree (account_id, type, id) WHERE (type <> ALL (ARRAY['order.accepted'::text, 'order.delivered'::text]));
+CREATE INDEX invitations_email ON shopwire.invitations USING btree (email) WHERE ((accepted_at IS NULL) AND (withdrawn_at IS NULL));
 
-CREATE INDEX events_created ON public.events USING btree (created_at);
+CREATE UNIQUE INDEX invitations_open ON shopwire.invitations USING btree (account_id, email) WHERE ((accepted_at IS NULL) AND (withdrawn_at IS NULL));
 
-CREATE INDEX events_kek ON public.events USING btree (body_kek_id) WHERE (body_kek_id IS NOT NULL);
+CREATE UNIQUE INDEX items_revision ON shopwire.items USING btree (revision, id);
 
-CREATE UNIQUE INDEX events_order_once ON public.events USING btree (account_id, order_id, type) WHERE (order_id IS NOT NULL);
+CREATE INDEX jobs_due_by_lane ON shopwire.jobs USING btree (queue, is_failing, is_backlog, run_at);
 
-CREATE INDEX invitations_email ON public.invitations USING btree (email) WHERE ((accepted_at IS NULL) AND (withdrawn_at IS NULL));
+CREATE INDEX key_usage_hour ON shopwire.key_usage USING btree (hour);
 
-CREATE UNIQUE INDEX invitations_open ON public.invitations USING btree (account_id, email) WHERE ((accepted_at IS NULL) AND (withdrawn_at IS NULL));
+CREATE INDEX link_reads_at ON shopwire.link_reads USING btree (at);
 
-CREATE UNIQUE INDEX items_revision ON public.items USING btree (revision, id);
+CREATE INDEX links_kept_longer_due ON shopwire.links_kept_longer USING btree (look_at);
 
-CREATE INDEX jobs_due_by_lane ON public.jobs USING btree (queue, is_failing, is_backlog, run_at);
+CREATE INDEX memberships_person ON shopwire.memberships USING btree (person_id);
 
-CREATE INDEX key_usage_hour ON public.key_usage USING btree (hour);
+CREATE UNIQUE INDEX operator_tokens_hash ON shopwire.operator_tokens USING btree (token_hash);
 
-CREATE INDEX link_reads_at ON public.link_reads USING btree (at);
+CREATE INDEX order_attempts_at ON shopwire.order_attempts USING btree (at);
 
-CREATE INDEX links_kept_longer_due ON public.links_kept_longer USING btree (look_at);
+CREATE INDEX orders_by_time ON shopwire.orders USING btree (created_at);
 
-CREATE INDEX memberships_person ON public.memberships USING btree (person_id);
+CREATE INDEX orders_cancelled ON shopwire.orders USING btree (account_id, id) WHERE (cancelled_at IS NOT NULL);
 
-CREATE UNIQUE INDEX operator_tokens_hash ON public.operator_tokens USING btree (token_hash);
+CREATE INDEX outgoing_mail_created ON shopwire.outgoing_mail USING btree (created_at);
 
-CREATE INDEX order_attempts_at ON public.order_attempts USING btree (at);
+CREATE INDEX outgoing_mail_due ON shopwire.outgoing_mail USING btree (next_at) WHERE ((sent_at IS NULL) AND (failed_at IS NULL));
 
-CREATE INDEX order_links_kek ON public.order_links USING btree (link_kek_id);
+CREATE INDEX passkeys_person ON shopwire.passkeys USING btree (person_id);
 
-CREATE INDEX orders_awaiting ON public.orders USING btree (created_at, account_id, id) WHERE (status = 'paid'::text);
+CREATE INDEX payment_events_due ON shopwire.payment_events USING btree (next_at) WHERE (state = 'received'::text);
 
-CREATE INDEX orders_by_time ON public.orders USING btree (created_at);
+CREATE INDEX payment_events_subject ON shopwire.payment_events USING btree (subject);
 
-CREATE INDEX orders_not_delivered ON public.orders USING btree (account_id, status, id) WHERE (status <> 'delivered'::text);
+CREATE UNIQUE INDEX personal_tokens_hash ON shopwire.personal_tokens USING btree (token_hash);
 
-CREATE INDEX outgoing_mail_created ON public.outgoing_mail USING btree (created_at);
+CREATE INDEX sessions_expires ON shopwire.sessions USING btree (expires_at);
 
-CREATE INDEX outgoing_mail_due ON public.outgoing_mail USING btree (next_at) WHERE ((sent_at IS NULL) AND (failed_at IS NULL));
+CREATE INDEX sessions_person ON shopwire.sessions USING btree (person_id);
 
-CREATE INDEX outgoing_mail_kek ON public.outgoing_mail USING btree (body_kek_id);
+CREATE INDEX sign_in_attempts_started ON shopwire.sign_in_attempts USING btree (window_started_at);
 
-CREATE INDEX passkeys_person ON public.passkeys USING btree (person_id);
+CREATE INDEX spent_nonces_signed_at ON shopwire.spent_nonces USING btree (signed_at);
 
-CREATE INDEX payment_events_due ON public.payment_events USING btree (next_at) WHERE (state = 'received'::text);
+CREATE INDEX store_windows_ahead ON shopwire.store_windows USING btree (opens_at) WHERE (cancelled_at IS NULL);
 
-CREATE INDEX payment_events_subject ON public.payment_events USING btree (subject);
+CREATE INDEX supplier_requests_by_supplier ON shopwire.supplier_requests USING btree (supplier, COALESCE(ended_at, first_at));
 
-CREATE INDEX personal_tokens_hash ON public.personal_tokens USING btree (token_hash);
+CREATE INDEX supplier_requests_open ON shopwire.supplier_requests USING btree (last_at) WHERE (ended_at IS NULL);
 
-CREATE INDEX pool_links_kek ON public.pool_links USING btree (link_kek_id);
+CREATE INDEX supplier_transfers_booked ON shopwire.supplier_transfers USING btree (supplier, booked_at);
 
-CREATE INDEX sessions_expires ON public.sessions USING btree (expires_at);
+CREATE UNIQUE INDEX top_up_reversals_once ON shopwire.top_up_reversals USING btree (account_id, provider_reference);
 
-CREATE INDEX sessions_person ON public.sessions USING btree (person_id);
+CREATE INDEX top_up_reversals_owed ON shopwire.top_up_reversals USING btree (account_id) WHERE (owed_cents > 0);
 
-CREATE INDEX sign_in_attempts_started ON public.sign_in_attempts USING btree (window_started_at);
+CREATE INDEX top_ups_open ON shopwire.top_ups USING btree (created_at) WHERE (state = ANY (ARRAY['pending'::text, 'review'::text]));
 
-CREATE INDEX spent_nonces_signed_at ON public.spent_nonces USING btree (signed_at);
+CREATE INDEX top_ups_payment ON shopwire.top_ups USING btree (provider_payment) WHERE (provider_payment IS NOT NULL);
 
-CREATE INDEX store_windows_ahead ON public.store_windows USING btree (opens_at) WHERE (cancelled_at IS NULL);
+CREATE UNIQUE INDEX top_ups_reference ON shopwire.top_ups USING btree (reference);
 
-CREATE INDEX supplier_requests_by_supplier ON public.supplier_requests USING btree (supplier, COALESCE(ended_at, first_at));
+CREATE UNIQUE INDEX top_ups_transfer_once ON shopwire.top_ups USING btree (account_id, credited_seq) WHERE (credited_seq IS NOT NULL);
 
-CREATE INDEX supplier_requests_open ON public.supplier_requests USING btree (last_at) WHERE (ended_at IS NULL);
+CREATE UNIQUE INDEX transfers_order_once ON shopwire.transfers USING btree (order_id, kind) WHERE (order_id IS NOT NULL);
 
-CREATE INDEX supplier_transfers_booked ON public.supplier_transfers USING btree (supplier, booked_at);
+CREATE UNIQUE INDEX transfers_reference_once ON shopwire.transfers USING btree (account_id, kind, reference) WHERE (reference IS NOT NULL);
 
-CREATE UNIQUE INDEX top_up_reversals_once ON public.top_up_reversals USING btree (account_id, provider_reference);
+CREATE INDEX transfers_without_orders ON shopwire.transfers USING btree (account_id, kind, seq) WHERE (kind <> 'order'::text);
 
-CREATE INDEX top_up_reversals_owed ON public.top_up_reversals USING btree (account_id) WHERE (owed_cents > 0);
+CREATE INDEX used_codes_expires ON shopwire.used_codes USING btree (expires_at);
 
-CREATE INDEX top_ups_open ON public.top_ups USING btree (created_at) WHERE (state = ANY (ARRAY['pending'::text, 'review'::text]));
+CREATE INDEX verifications_expires ON shopwire.verifications USING btree (expires_at);
 
-CREATE INDEX top_ups_payment ON public.top_ups USING btree (provider_payment) WHERE (provider_payment IS NOT NULL);
+CREATE INDEX verifications_identifier ON shopwire.verifications USING btree (identifier);
 
-CREATE UNIQUE INDEX top_ups_reference ON public.top_ups USING btree (reference);
+CREATE INDEX waiting_lines_item ON shopwire.waiting_lines USING btree (item_id, order_id, account_id, line);
 
-CREATE UNIQUE INDEX top_ups_transfer_once ON public.top_ups USING btree (account_id, credited_transfer_id) WHERE (credited_transfer_id IS NOT NULL);
+CREATE UNIQUE INDEX webhook_endpoints_id ON shopwire.webhook_endpoints USING btree (id);
 
-CREATE UNIQUE INDEX transfers_order_once ON public.transfers USING btree (account_id, order_id, kind) WHERE (order_id IS NOT NULL);
+CREATE UNIQUE INDEX webhook_endpoints_live ON shopwire.webhook_endpoints USING btree (account_id) WHERE (ended_at IS NULL);
 
-CREATE UNIQUE INDEX transfers_reference_once ON public.transfers USING btree (account_id, kind, reference) WHERE (reference IS NOT NULL);
+CREATE UNIQUE INDEX webhook_secrets_current ON shopwire.webhook_secrets USING btree (account_id) WHERE (ends_at IS NULL);
 
-CREATE INDEX transfers_without_orders ON public.transfers USING btree (account_id, kind, seq) WHERE (kind <> 'order'::text);
+CREATE INDEX witnessed_nonces_signed_at ON shopwire.witnessed_nonces USING btree (signed_at);
 
-CREATE INDEX used_codes_expires ON public.used_codes USING btree (expires_at);
+CREATE INDEX witnessed_refusals_refused_to ON shopwire.witnessed_refusals USING btree (refused_to);
 
-CREATE INDEX verifications_expires ON public.verifications USING btree (expires_at);
+CREATE TRIGGER access_changes_rise BEFORE UPDATE ON shopwire.access_changes FOR EACH ROW WHEN (((new.account_id <> old.account_id) OR (new.access_version <= old.access_version) OR (new.changed_in <> pg_current_xact_id()) OR (new.changed_at < old.changed_at))) EXECUTE FUNCTION shopwire.keep_access_changes();
 
-CREATE INDEX verifications_identifier ON public.verifications USING btree (identifier);
+CREATE TRIGGER access_changes_stay BEFORE DELETE ON shopwire.access_changes FOR EACH ROW WHEN ((old.changed_at > (clock_timestamp() - '01:00:00'::interval))) EXECUTE FUNCTION shopwire.keep_access_changes();
 
-CREATE INDEX waiting_lines_item ON public.waiting_lines USING btree (item_id, order_id, account_id, line);
+CREATE TRIGGER access_changes_stay_all BEFORE TRUNCATE ON shopwire.access_changes FOR EACH STATEMENT EXECUTE FUNCTION shopwire.keep_access_changes();
 
-CREATE UNIQUE INDEX webhook_endpoints_live ON public.webhook_endpoints USING btree (account_id) WHERE (ended_at IS NULL);
+CREATE TRIGGER accounts_access_version_changed AFTER UPDATE OF access_version ON shopwire.accounts FOR EACH ROW WHEN ((new.access_version <> old.access_version)) EXECUTE FUNCTION shopwire.note_access_change();
 
-CREATE UNIQUE INDEX webhook_secrets_current ON public.webhook_secrets USING btree (account_id) WHERE (ends_at IS NULL);
+CREATE TRIGGER accounts_access_version_rises BEFORE UPDATE ON shopwire.accounts FOR EACH ROW WHEN (((new.access_version <> old.access_version) AND (new.access_version <> (old.access_version + 1)))) EXECUTE FUNCTION shopwire.keep_access_changes();
 
-CREATE INDEX witnessed_nonces_signed_at ON public.witnessed_nonces USING btree (signed_at);
+CREATE TRIGGER accounts_stay_closed BEFORE UPDATE ON shopwire.accounts FOR EACH ROW WHEN ((old.closed_at IS NOT NULL)) EXECUTE FUNCTION shopwire.stay_closed();
 
-CREATE INDEX witnessed_refusals_refused_to ON public.witnessed_refusals USING btree (refused_to);
+CREATE TRIGGER api_keys_of_open_accounts BEFORE INSERT ON shopwire.api_keys FOR EACH ROW EXECUTE FUNCTION shopwire.refuse_if_closed();
 
-CREATE TRIGGER access_changes_rise BEFORE UPDATE ON public.access_changes FOR EACH ROW WHEN (((new.account_id <> old.account_id) OR (new.access_version <= old.access_version) OR (new.changed_in <> pg_current_xact_id()) OR (new.changed_at < old.changed_at))) EXECUTE FUNCTION public.keep_access_changes();
+CREATE TRIGGER api_keys_stay_as_made BEFORE UPDATE ON shopwire.api_keys FOR EACH ROW WHEN (((new.scopes IS DISTINCT FROM old.scopes) OR (new.account_id <> old.account_id) OR (new.id <> old.id) OR ((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at)))) EXECUTE FUNCTION shopwire.keep_key_as_made();
 
-CREATE TRIGGER access_changes_stay BEFORE DELETE ON public.access_changes FOR EACH ROW WHEN ((old.changed_at > (clock_timestamp() - '01:00:00'::interval))) EXECUTE FUNCTION public.keep_access_changes();
+CREATE TRIGGER audit_log_await_seal AFTER INSERT ON shopwire.audit_log FOR EACH ROW EXECUTE FUNCTION shopwire.await_seal();
 
-CREATE TRIGGER access_changes_stay_all BEFORE TRUNCATE ON public.access_changes FOR EACH STATEMENT EXECUTE FUNCTION public.keep_access_changes();
+CREATE TRIGGER invitations_of_open_accounts BEFORE INSERT ON shopwire.invitations FOR EACH ROW EXECUTE FUNCTION shopwire.refuse_if_closed();
 
-CREATE TRIGGER accounts_access_version_changed AFTER UPDATE OF access_version ON public.accounts FOR EACH ROW WHEN ((new.access_version <> old.access_version)) EXECUTE FUNCTION public.note_access_change();
+CREATE TRIGGER jobs_taken_only_if_confirmed BEFORE UPDATE ON shopwire.jobs FOR EACH ROW WHEN ((new.attempts > old.attempts)) EXECUTE FUNCTION shopwire.skip_if_unconfirmed();
 
-CREATE TRIGGER accounts_access_version_rises BEFORE UPDATE ON public.accounts FOR EACH ROW WHEN (((new.access_version <> old.access_version) AND (new.access_version <> (old.access_version + 1)))) EXECUTE FUNCTION public.keep_access_changes();
+CREATE TRIGGER memberships_of_open_accounts BEFORE INSERT ON shopwire.memberships FOR EACH ROW EXECUTE FUNCTION shopwire.refuse_if_closed();
 
-CREATE TRIGGER accounts_stay_closed BEFORE UPDATE ON public.accounts FOR EACH ROW WHEN ((old.closed_at IS NOT NULL)) EXECUTE FUNCTION public.stay_closed();
+CREATE TRIGGER operator_tokens_stay_revoked BEFORE UPDATE ON shopwire.operator_tokens FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION shopwire.stay_revoked();
 
-CREATE TRIGGER api_keys_of_open_accounts BEFORE INSERT ON public.api_keys FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
+CREATE TRIGGER orders_delivered_only_if_journalled BEFORE UPDATE ON shopwire.orders FOR EACH ROW WHEN (((old.status = 'paid'::text) AND (new.status = 'delivered'::text))) EXECUTE FUNCTION shopwire.refuse_unless_journalled();
 
-CREATE TRIGGER api_keys_stay_as_made BEFORE UPDATE ON public.api_keys FOR EACH ROW WHEN (((new.scopes IS DISTINCT FROM old.scopes) OR (new.account_id <> old.account_id) OR (new.id <> old.id) OR ((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at)))) EXECUTE FUNCTION public.keep_key_as_made();
+CREATE TRIGGER orders_end_only_if_confirmed BEFORE UPDATE ON shopwire.orders FOR EACH ROW WHEN (((old.status = 'paid'::text) AND (new.status <> 'paid'::text))) EXECUTE FUNCTION shopwire.refuse_if_unconfirmed();
 
-CREATE TRIGGER audit_log_await_seal AFTER INSERT ON public.audit_log FOR EACH ROW EXECUTE FUNCTION public.await_seal();
+CREATE TRIGGER orders_stay_ended BEFORE UPDATE ON shopwire.orders FOR EACH ROW WHEN (((new.total_cents <> old.total_cents) OR (new.account_id <> old.account_id) OR (new.id <> old.id) OR ((old.status <> 'paid'::text) AND ((((new.status IS DISTINCT FROM old.status) OR (new.delivered_at IS DISTINCT FROM old.delivered_at)) OR (new.cancelled_at IS DISTINCT FROM old.cancelled_at)) OR (new.cancel_reason IS DISTINCT FROM old.cancel_reason))))) EXECUTE FUNCTION shopwire.keep_order_ended();
 
-CREATE TRIGGER invitations_of_open_accounts BEFORE INSERT ON public.invitations FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
+CREATE TRIGGER personal_tokens_of_open_accounts BEFORE INSERT ON shopwire.personal_tokens FOR EACH ROW EXECUTE FUNCTION shopwire.refuse_if_closed();
 
-CREATE TRIGGER jobs_taken_only_if_confirmed BEFORE UPDATE ON public.jobs FOR EACH ROW WHEN ((new.attempts > old.attempts)) EXECUTE FUNCTION public.skip_if_unconfirmed();
+CREATE TRIGGER personal_tokens_stay_revoked BEFORE UPDATE ON shopwire.personal_tokens FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION shopwire.stay_revoked();
 
-CREATE TRIGGER memberships_of_open_accounts BEFORE INSERT ON public.memberships FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
+CREATE TRIGGER seal_commitments_keep BEFORE UPDATE ON shopwire.seal_commitments FOR EACH ROW EXECUTE FUNCTION shopwire.keep_commitment();
 
-CREATE TRIGGER operator_tokens_stay_revoked BEFORE UPDATE ON public.operator_tokens FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION public.stay_revoked();
+CREATE TRIGGER seal_commitments_stay BEFORE DELETE OR TRUNCATE ON shopwire.seal_commitments FOR EACH STATEMENT EXECUTE FUNCTION shopwire.refuse_changes();
 
-CREATE TRIGGER orders_delivered_only_if_journalled BEFORE UPDATE ON public.orders FOR EACH ROW WHEN (((old.status = 'paid'::text) AND (new.status = 'delivered'::text))) EXECUTE FUNCTION public.refuse_unless_journalled();
+CREATE TRIGGER seal_digests_stay BEFORE DELETE OR UPDATE OR TRUNCATE ON shopwire.seal_digests FOR EACH STATEMENT EXECUTE FUNCTION shopwire.refuse_changes();
 
-CREATE TRIGGER orders_end_only_if_confirmed BEFORE UPDATE ON public.orders FOR EACH ROW WHEN (((old.status = 'paid'::text) AND (new.status <> 'paid'::text))) EXECUTE FUNCTION public.refuse_if_unconfirmed();
+CREATE TRIGGER seal_segments_stay BEFORE DELETE OR UPDATE OR TRUNCATE ON shopwire.seal_segments FOR EACH STATEMENT EXECUTE FUNCTION shopwire.refuse_changes();
 
-CREATE TRIGGER orders_stay_ended BEFORE UPDATE ON public.orders FOR EACH ROW WHEN (((new.total_cents <> old.total_cents) OR (new.account_id <> old.account_id) OR (new.id <> old.id) OR ((old.status <> 'paid'::text) AND ((((new.status IS DISTINCT FROM old.status) OR (new.delivered_at IS DISTINCT FROM old.delivered_at)) OR (new.cancelled_at IS DISTINCT FROM old.cancelled_at)) OR (new.cancel_reason IS DISTINCT FROM old.cancel_reason))))) EXECUTE FUNCTION public.keep_order_ended();
+CREATE TRIGGER supplier_requests_advance BEFORE INSERT OR UPDATE ON shopwire.supplier_requests FOR EACH ROW EXECUTE FUNCTION shopwire.advance_supplier_request();
 
-CREATE TRIGGER personal_tokens_of_open_accounts BEFORE INSERT ON public.personal_tokens FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
+CREATE TRIGGER supplier_requests_after_advance_only_if_confirmed BEFORE INSERT OR UPDATE ON shopwire.supplier_requests FOR EACH ROW WHEN ((new.stage = ANY (ARRAY['requested'::text, 'accepted'::text, 'unknown'::text]))) EXECUTE FUNCTION shopwire.refuse_if_unconfirmed();
 
-CREATE TRIGGER personal_tokens_stay_revoked BEFORE UPDATE ON public.personal_tokens FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION public.stay_revoked();
+CREATE TRIGGER supplier_requests_book_cost AFTER UPDATE ON shopwire.supplier_requests FOR EACH ROW WHEN (((old.stage <> new.stage) AND (new.stage = ANY (ARRAY['fulfilled'::text, 'collected'::text])) AND (new.cost_cents > 0))) EXECUTE FUNCTION shopwire.book_supplier_cost();
 
-CREATE TRIGGER seal_commitments_keep BEFORE UPDATE ON public.seal_commitments FOR EACH ROW EXECUTE FUNCTION public.keep_commitment();
+CREATE TRIGGER top_ups_of_open_accounts BEFORE INSERT ON shopwire.top_ups FOR EACH ROW EXECUTE FUNCTION shopwire.refuse_if_closed();
 
-CREATE TRIGGER seal_commitments_stay BEFORE DELETE OR TRUNCATE ON public.seal_commitments FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_changes();
+CREATE TRIGGER top_ups_stay_decided BEFORE UPDATE ON shopwire.top_ups FOR EACH ROW WHEN ((((((((new.account_id IS DISTINCT FROM old.account_id) OR (new.id IS DISTINCT FROM old.id)) OR (new.provider IS DISTINCT FROM old.provider)) OR (new.amount_cents IS DISTINCT FROM old.amount_cents)) OR (new.reference IS DISTINCT FROM old.reference)) OR (new.provider_session IS DISTINCT FROM old.provider_session)) OR ((old.state = ANY (ARRAY['credited'::text, 'rejected'::text])) AND (((((new.state IS DISTINCT FROM old.state) OR (new.decided_at IS DISTINCT FROM old.decided_at)) OR (new.provider_payment IS DISTINCT FROM old.provider_payment)) OR (new.credited_cents IS DISTINCT FROM old.credited_cents)) OR (new.credited_seq IS DISTINCT FROM old.credited_seq))) OR ((new.state <> old.state) AND ((((((((((((old.state <> 'pending'::text) OR (new.state <> 'credited'::text)) AND ((old.state <> 'pending'::text) OR (new.state <> 'review'::text))) AND ((old.state <> 'pending'::text) OR (new.state <> 'failed'::text))) AND ((old.state <> 'pending'::text) OR (new.state <> 'expired'::text))) AND ((old.state <> 'pending'::text) OR (new.state <> 'rejected'::text))) AND ((old.state <> 'failed'::text) OR (new.state <> 'credited'::text))) AND ((old.state <> 'failed'::text) OR (new.state <> 'review'::text))) AND ((old.state <> 'expired'::text) OR (new.state <> 'credited'::text))) AND ((old.state <> 'expired'::text) OR (new.state <> 'review'::text))) AND ((old.state <> 'review'::text) OR (new.state <> 'credited'::text))) AND ((old.state <> 'review'::text) OR (new.state <> 'rejected'::text)))))) EXECUTE FUNCTION shopwire.keep_top_up_decided();
 
-CREATE TRIGGER seal_digests_stay BEFORE DELETE OR UPDATE OR TRUNCATE ON public.seal_digests FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_changes();
+CREATE TRIGGER webhook_endpoints_of_open_accounts BEFORE INSERT ON shopwire.webhook_endpoints FOR EACH ROW EXECUTE FUNCTION shopwire.refuse_if_closed();
 
-CREATE TRIGGER seal_segments_stay BEFORE DELETE OR UPDATE OR TRUNCATE ON public.seal_segments FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_changes();
+ALTER TABLE ONLY shopwire.access_changes
+    ADD CONSTRAINT access_changes_account_id_fkey FOREIGN KEY (account_id) REFERENCES shopwire.accounts(id);
 
-CREATE TRIGGER supplier_requests_advance BEFORE INSERT OR UPDATE ON public.supplier_requests FOR EACH ROW EXECUTE FUNCTION public.advance_supplier_request();
+ALTER TABLE ONLY shopwire.account_days
+    ADD CONSTRAINT account_days_account_id_fkey FOREIGN KEY (account_id) REFERENCES shopwire.accounts(id);
 
-CREATE TRIGGER supplier_requests_book_cost AFTER UPDATE ON public.supplier_requests FOR EACH ROW WHEN (((old.stage <> new.stage) AND (new.stage = ANY (ARRAY['fulfilled'::text, 'collected'::text])) AND (new.cost_cents > 0))) EXECUTE FUNCTION public.book_supplier_cost();
+ALTER TABLE ONLY shopwire.api_keys
+    ADD CONSTRAINT api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES shopwire.accounts(id);
 
-CREATE TRIGGER suppliers_asked_only_if_confirmed BEFORE INSERT OR UPDATE ON public.supplier_requests FOR EACH ROW WHEN ((new.stage = ANY (ARRAY['requested'::text, 'accepted'::text, 'unknown'::text]))) EXECUTE FUNCTION public.refuse_if_unconfirmed();
+ALTER TABLE ONLY shopwire.authenticator_apps
+    ADD CONSTRAINT authenticator_apps_person_id_fkey FOREIGN KEY (person_id) REFERENCES shopwire.people(id) ON DELETE CASCADE;
 
-CREATE TRIGGER top_ups_of_open_accounts BEFORE INSERT ON public.top_ups FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
+ALTER TABLE ONLY shopwire.balance_alerts
+    ADD CONSTRAINT balance_alerts_account_id_fkey FOREIGN KEY (account_id) REFERENCES shopwire.accounts(id);
 
-CREATE TRIGGER top_ups_stay_decided BEFORE UPDATE ON public.top_ups FOR EACH ROW WHEN ((((((((new.account_id IS DISTINCT FROM old.account_id) OR (new.id IS DISTINCT FROM old.id)) OR (new.provider IS DISTINCT FROM old.provider)) OR (new.amount_cents IS DISTINCT FROM old.amount_cents)) OR (new.reference IS DISTINCT FROM old.reference)) OR (new.provider_session IS DISTINCT FROM old.provider_session)) OR ((old.state = ANY (ARRAY['credited'::text, 'rejected'::text])) AND (((((new.state IS DISTINCT FROM old.state) OR (new.decided_at IS DISTINCT FROM old.decided_at)) OR (new.provider_payment IS DISTINCT FROM old.provider_payment)) OR (new.credited_cents IS DISTINCT FROM old.credited_cents)) OR (new.credited_transfer_id IS DISTINCT FROM old.credited_transfer_id))) OR ((new.state <> old.state) AND ((((((((((((old.state <> 'pending'::text) OR (new.state <> 'credited'::text)) AND ((old.state <> 'pending'::text) OR (new.state <> 'review'::text))) AND ((old.state <> 'pending'::text) OR (new.state <> 'failed'::text))) AND ((old.state <> 'pending'::text) OR (new.state <> 'expired'::text))) AND ((old.state <> 'pending'::text) OR (new.state <> 'rejected'::text))) AND ((old.state <> 'failed'::text) OR (new.state <> 'credited'::text))) AND ((old.state <> 'failed'::text) OR (new.state <> 'review'::text))) AND ((old.state <> 'expired'::text) OR (new.state <> 'credited'::text))) AND ((old.state <> 'expired'::text) OR (new.state <> 'review'::text))) AND ((old.state <> 'review'::text) OR (new.state <> 'credited'::text))) AND ((old.state <> 'review'::text) OR (new.state <> 'rejected'::text)))))) EXECUTE FUNCTION public.keep_top_up_decided();
+ALTER TABLE ONLY shopwire.balances
+    ADD CONSTRAINT balances_account_id_fkey FOREIGN KEY (account_id) REFERENCES shopwire.accounts(id);
 
-CREATE TRIGGER webhook_endpoints_of_open_accounts BEFORE INSERT ON public.webhook_endpoints FOR EACH ROW EXECUTE FUNCTION public.refuse_if_closed();
+ALTER TABLE ONLY shopwire.credentials
+    ADD CONSTRAINT credentials_person_id_fkey FOREIGN KEY (person_id) REFERENCES shopwire.people(id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY public.access_changes
-    ADD CONSTRAINT access_changes_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+ALTER TABLE ONLY shopwire.deliveries
+    ADD CONSTRAINT deliveries_account_id_endpoint_id_fkey FOREIGN KEY (account_id, endpoint_id) REFERENCES shopwire.webhook_endpoints(account_id, id);
 
-ALTER TABLE ONLY public.account_days
-    ADD CONSTRAINT account_days_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+ALTER TABLE ONLY shopwire.deliveries
+    ADD CONSTRAINT deliveries_account_id_event_id_fkey FOREIGN KEY (account_id, event_id) REFERENCES shopwire.events(account_id, id);
 
-ALTER TABLE ONLY public.api_keys
-    ADD CONSTRAINT api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+ALTER TABLE ONLY shopwire.delivery_attempts
+    ADD CONSTRAINT delivery_attempts_account_id_event_id_endpoint_id_fkey FOREIGN KEY (account_id, event_id, endpoint_id) REFERENCES shopwire.deliveries(account_id, event_id, endpoint_id);
 
-ALTER TABLE ONLY public.authenticator_apps
-    ADD CONSTRAINT authenticator_apps_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
+ALTER TABLE ONLY shopwire.events
+    ADD CONSTRAINT events_account_id_fkey FOREIGN KEY (account_id) REFERENCES shopwire.balances(account_id);
 
-ALTER TABLE ONLY public.balance_alerts
-    ADD CONSTRAINT balance_alerts_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+ALTER TABLE ONLY shopwire.events
+    ADD CONSTRAINT events_account_id_order_id_fkey FOREIGN KEY (account_id, order_id) REFERENCES shopwire.orders(account_id, id);
 
-ALTER TABLE ONLY public.balances
-    ADD CONSTRAINT balances_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+ALTER TABLE ONLY shopwire.funding_references
+    ADD CONSTRAINT funding_references_account_id_fkey FOREIGN KEY (account_id) REFERENCES shopwire.accounts(id);
 
-ALTER TABLE ONLY public.credentials
-    ADD CONSTRAINT credentials_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
+ALTER TABLE ONLY shopwire.invitations
+    ADD CONSTRAINT invitations_account_id_fkey FOREIGN KEY (account_id) REFERENCES shopwire.accounts(id);
 
-ALTER TABLE ONLY public.deliveries
-    ADD CONSTRAINT deliveries_account_id_endpoint_id_fkey FOREIGN KEY (account_id, endpoint_id) REFERENCES public.webhook_endpoints(account_id, id);
+ALTER TABLE ONLY shopwire.invitations
+    ADD CONSTRAINT invitations_inviter_id_fkey FOREIGN KEY (inviter_id) REFERENCES shopwire.people(id) ON DELETE SET NULL;
 
-ALTER TABLE ONLY public.deliveries
-    ADD CONSTRAINT deliveries_account_id_event_id_fkey FOREIGN KEY (account_id, event_id) REFERENCES public.events(account_id, id);
+ALTER TABLE ONLY shopwire.item_supply
+    ADD CONSTRAINT item_supply_fallback_fkey FOREIGN KEY (fallback) REFERENCES shopwire.suppliers(name);
 
-ALTER TABLE ONLY public.delivery_attempts
-    ADD CONSTRAINT delivery_attempts_account_id_event_id_endpoint_id_fkey FOREIGN KEY (account_id, event_id, endpoint_id) REFERENCES public.deliveries(account_id, event_id, endpoint_id);
+ALTER TABLE ONLY shopwire.item_supply
+    ADD CONSTRAINT item_supply_supplier_fkey FOREIGN KEY (supplier) REFERENCES shopwire.suppliers(name);
 
-ALTER TABLE ONLY public.events
-    ADD CONSTRAINT events_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+ALTER TABLE ONLY shopwire.jobs
+    ADD CONSTRAINT jobs_account_id_fkey FOREIGN KEY (account_id) REFERENCES shopwire.balances(account_id);
 
-ALTER TABLE ONLY public.funding_references
-    ADD CONSTRAINT funding_references_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+ALTER TABLE ONLY shopwire.links_kept_longer
+    ADD CONSTRAINT links_kept_longer_account_id_order_id_fkey FOREIGN KEY (account_id, order_id) REFERENCES shopwire.orders(account_id, id);
 
-ALTER TABLE ONLY public.invitations
-    ADD CONSTRAINT invitations_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+ALTER TABLE ONLY shopwire.memberships
+    ADD CONSTRAINT memberships_account_id_fkey FOREIGN KEY (account_id) REFERENCES shopwire.accounts(id);
 
-ALTER TABLE ONLY public.invitations
-    ADD CONSTRAINT invitations_inviter_id_fkey FOREIGN KEY (inviter_id) REFERENCES public.people(id) ON DELETE SET NULL;
+ALTER TABLE ONLY shopwire.memberships
+    ADD CONSTRAINT memberships_person_id_fkey FOREIGN KEY (person_id) REFERENCES shopwire.people(id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY public.item_supply
-    ADD CONSTRAINT item_supply_fallback_fkey FOREIGN KEY (fallback) REFERENCES public.suppliers(name);
+ALTER TABLE ONLY shopwire.notices
+    ADD CONSTRAINT notices_account_id_fkey FOREIGN KEY (account_id) REFERENCES shopwire.accounts(id);
 
-ALTER TABLE ONLY public.item_supply
-    ADD CONSTRAINT item_supply_supplier_fkey FOREIGN KEY (supplier) REFERENCES public.suppliers(name);
+ALTER TABLE ONLY shopwire.order_lines
+    ADD CONSTRAINT order_lines_account_id_order_id_fkey FOREIGN KEY (account_id, order_id) REFERENCES shopwire.orders(account_id, id);
 
-ALTER TABLE ONLY public.jobs
-    ADD CONSTRAINT jobs_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+ALTER TABLE ONLY shopwire.order_links
+    ADD CONSTRAINT order_links_link_hash_fkey FOREIGN KEY (link_hash) REFERENCES shopwire.link_fingerprints(hash);
 
-ALTER TABLE ONLY public.links_kept_longer
-    ADD CONSTRAINT links_kept_longer_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+ALTER TABLE ONLY shopwire.order_links
+    ADD CONSTRAINT order_links_order_id_line_fkey FOREIGN KEY (order_id, line) REFERENCES shopwire.order_lines(order_id, line);
 
-ALTER TABLE ONLY public.memberships
-    ADD CONSTRAINT memberships_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+ALTER TABLE ONLY shopwire.orders
+    ADD CONSTRAINT orders_account_id_fkey FOREIGN KEY (account_id) REFERENCES shopwire.balances(account_id);
 
-ALTER TABLE ONLY public.memberships
-    ADD CONSTRAINT memberships_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
+ALTER TABLE ONLY shopwire.passkeys
+    ADD CONSTRAINT passkeys_person_id_fkey FOREIGN KEY (person_id) REFERENCES shopwire.people(id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY public.notices
-    ADD CONSTRAINT notices_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+ALTER TABLE ONLY shopwire.personal_tokens
+    ADD CONSTRAINT personal_tokens_account_id_fkey FOREIGN KEY (account_id) REFERENCES shopwire.accounts(id);
 
-ALTER TABLE ONLY public.order_lines
-    ADD CONSTRAINT order_lines_account_id_order_id_fkey FOREIGN KEY (account_id, order_id) REFERENCES public.orders(account_id, id);
+ALTER TABLE ONLY shopwire.personal_tokens
+    ADD CONSTRAINT personal_tokens_person_id_fkey FOREIGN KEY (person_id) REFERENCES shopwire.people(id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY public.order_links
-    ADD CONSTRAINT order_links_account_id_order_id_line_fkey FOREIGN KEY (account_id, order_id, line) REFERENCES public.order_lines(account_id, order_id, n);
+ALTER TABLE ONLY shopwire.pool_links
+    ADD CONSTRAINT pool_links_link_hash_fkey FOREIGN KEY (link_hash) REFERENCES shopwire.link_fingerprints(hash);
 
-ALTER TABLE ONLY public.order_links
-    ADD CONSTRAINT order_links_link_hash_fkey FOREIGN KEY (link_hash) REFERENCES public.link_fingerprints(hash);
+ALTER TABLE ONLY shopwire.sessions
+    ADD CONSTRAINT sessions_person_id_fkey FOREIGN KEY (person_id) REFERENCES shopwire.people(id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY public.orders
-    ADD CONSTRAINT orders_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+ALTER TABLE ONLY shopwire.supplier_requests
+    ADD CONSTRAINT supplier_requests_order_id_line_fkey FOREIGN KEY (order_id, line) REFERENCES shopwire.order_lines(order_id, line);
 
-ALTER TABLE ONLY public.passkeys
-    ADD CONSTRAINT passkeys_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
+ALTER TABLE ONLY shopwire.supplier_requests
+    ADD CONSTRAINT supplier_requests_supplier_fkey FOREIGN KEY (supplier) REFERENCES shopwire.suppliers(name);
 
-ALTER TABLE ONLY public.personal_tokens
-    ADD CONSTRAINT personal_tokens_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+ALTER TABLE ONLY shopwire.supplier_spending
+    ADD CONSTRAINT supplier_spending_supplier_fkey FOREIGN KEY (supplier) REFERENCES shopwire.suppliers(name);
 
-ALTER TABLE ONLY public.pool_links
-    ADD CONSTRAINT pool_links_link_hash_fkey FOREIGN KEY (link_hash) REFERENCES public.link_fingerprints(hash);
+ALTER TABLE ONLY shopwire.supplier_transfers
+    ADD CONSTRAINT supplier_transfers_supplier_fkey FOREIGN KEY (supplier) REFERENCES shopwire.suppliers(name);
 
-ALTER TABLE ONLY public.sessions
-    ADD CONSTRAINT sessions_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
+ALTER TABLE ONLY shopwire.top_up_reversals
+    ADD CONSTRAINT top_up_reversals_account_id_top_up_id_fkey FOREIGN KEY (account_id, top_up_id) REFERENCES shopwire.top_ups(account_id, id);
 
-ALTER TABLE ONLY public.supplier_requests
-    ADD CONSTRAINT supplier_requests_account_id_order_id_line_fkey FOREIGN KEY (account_id, order_id, line) REFERENCES public.order_lines(account_id, order_id, n);
+ALTER TABLE ONLY shopwire.top_ups
+    ADD CONSTRAINT top_ups_account_id_credited_seq_fkey FOREIGN KEY (account_id, credited_seq) REFERENCES shopwire.transfers(account_id, seq);
 
-ALTER TABLE ONLY public.top_up_reversals
-    ADD CONSTRAINT top_up_reversals_account_id_top_up_id_fkey FOREIGN KEY (account_id, top_up_id) REFERENCES public.top_ups(account_id, id);
+ALTER TABLE ONLY shopwire.top_ups
+    ADD CONSTRAINT top_ups_account_id_fkey FOREIGN KEY (account_id) REFERENCES shopwire.accounts(id);
 
-ALTER TABLE ONLY public.top_ups
-    ADD CONSTRAINT top_ups_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+ALTER TABLE ONLY shopwire.transfers
+    ADD CONSTRAINT transfers_account_id_fkey FOREIGN KEY (account_id) REFERENCES shopwire.balances(account_id);
 
-ALTER TABLE ONLY public.transfers
-    ADD CONSTRAINT transfers_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+ALTER TABLE ONLY shopwire.used_codes
+    ADD CONSTRAINT used_codes_person_id_fkey FOREIGN KEY (person_id) REFERENCES shopwire.people(id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY public.used_codes
-    ADD CONSTRAINT used_codes_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.people(id) ON DELETE CASCADE;
+ALTER TABLE ONLY shopwire.waiting_lines
+    ADD CONSTRAINT waiting_lines_order_id_line_fkey FOREIGN KEY (order_id, line) REFERENCES shopwire.order_lines(order_id, line);
 
-ALTER TABLE ONLY public.waiting_lines
-    ADD CONSTRAINT waiting_lines_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+ALTER TABLE ONLY shopwire.webhook_endpoints
+    ADD CONSTRAINT webhook_endpoints_account_id_fkey FOREIGN KEY (account_id) REFERENCES shopwire.accounts(id);
 
-ALTER TABLE ONLY public.webhook_endpoints
-    ADD CONSTRAINT webhook_endpoints_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+ALTER TABLE ONLY shopwire.webhook_secrets
+    ADD CONSTRAINT webhook_secrets_account_id_fkey FOREIGN KEY (account_id) REFERENCES shopwire.accounts(id);
 
-ALTER TABLE ONLY public.webhook_secrets
-    ADD CONSTRAINT webhook_secrets_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+ALTER TABLE shopwire.access_changes ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE public.access_changes ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.account_days ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE public.account_days ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.accounts ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE public.accounts ENABLE ROW LEVEL SECURITY;
+CREATE POLICY adds_deliveries_only ON shopwire.jobs AS RESTRICTIVE FOR INSERT TO shopwire_api_rights, shopwire_dashboard WITH CHECK ((queue = 'deliver'::text));
 
-CREATE POLICY adds_deliveries_only ON public.jobs AS RESTRICTIVE FOR INSERT TO shopwire_api_rights WITH CHECK ((queue = 'deliver'::text));
+CREATE POLICY all_accounts ON shopwire.access_changes TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.access_changes TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.account_days TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.account_days TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.accounts TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.accounts TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.api_keys TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.api_keys TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.audit_log TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.audit_log TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.balance_alerts TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.balance_alerts TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.balances TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.balances TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.deliveries TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.deliveries TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.delivery_attempts TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.delivery_attempts TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.events TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.events TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.invitations TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.invitations TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.jobs TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.jobs TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.key_last_uses TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.key_last_uses TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.key_usage TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.key_usage TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.link_reads TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.link_reads TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.links_kept_longer TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.links_kept_longer TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.memberships TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.memberships TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.notices TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.notices TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.order_answers TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.order_attempts TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.order_attempts TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.order_lines TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.order_lines TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.order_links TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.order_links TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.orders TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.orders TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.outgoing_mail TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.outgoing_mail TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.personal_tokens TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.personal_tokens TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.top_up_reversals TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.top_up_reversals TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.top_ups TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.top_ups TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.transfers TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.transfers TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.waiting_lines TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.waiting_lines TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.webhook_endpoints TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.webhook_endpoints TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_accounts ON public.webhook_secrets TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_accounts ON shopwire.webhook_secrets TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-CREATE POLICY all_keys ON public.own_keys TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+CREATE POLICY all_keys ON shopwire.own_keys TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
-ALTER TABLE public.api_keys ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.api_keys ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE public.audit_log ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.audit_log ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE public.balance_alerts ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.balance_alerts ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE public.balances ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.balances ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY changes_deliveries_only ON public.jobs AS RESTRICTIVE FOR UPDATE TO shopwire_api_rights USING ((queue = 'deliver'::text));
+CREATE POLICY changes_deliveries_only ON shopwire.jobs AS RESTRICTIVE FOR UPDATE TO shopwire_api_rights, shopwire_dashboard USING ((queue = 'deliver'::text));
 
-ALTER TABLE public.deliveries ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.deliveries ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY deliveries_only ON public.jobs AS RESTRICTIVE TO shopwire_dashboard USING ((queue = 'deliver'::text));
+ALTER TABLE shopwire.delivery_attempts ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE public.delivery_attempts ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.events ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE public.events ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.invitations ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE public.invitations ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.jobs ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE public.jobs ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.key_last_uses ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE public.key_last_uses ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.key_usage ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE public.key_usage ENABLE ROW LEVEL SECURITY;
+CREATE POLICY keys_of_dashboard ON shopwire.own_keys TO shopwire_dashboard USING ((name ~~ 'dashboard%'::text));
 
-CREATE POLICY keys_of_dashboard ON public.own_keys TO shopwire_dashboard USING ((name ~~ 'dashboard%'::text));
+ALTER TABLE shopwire.link_reads ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE public.link_reads ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.links_kept_longer ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE public.links_kept_longer ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.memberships ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE public.memberships ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.notices ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE public.notices ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.order_answers ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE public.order_attempts ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.order_attempts ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE public.order_lines ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.order_lines ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE public.order_links ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.order_links ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE public.orders ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.orders ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE public.outgoing_mail ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.outgoing_mail ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY own_account ON public.account_days TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.account_days TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-CREATE POLICY own_account ON public.accounts TO shopwire_dashboard USING ((id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.accounts TO shopwire_dashboard USING ((id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-CREATE POLICY own_account ON public.api_keys TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.api_keys TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-CREATE POLICY own_account ON public.audit_log TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.audit_log TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-CREATE POLICY own_account ON public.balance_alerts TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.balance_alerts TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-CREATE POLICY own_account ON public.balances TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.balances TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-CREATE POLICY own_account ON public.deliveries TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.deliveries TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-CREATE POLICY own_account ON public.delivery_attempts TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.delivery_attempts TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-CREATE POLICY own_account ON public.events TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.events TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-CREATE POLICY own_account ON public.invitations TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.invitations TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-CREATE POLICY own_account ON public.jobs TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.jobs TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-CREATE POLICY own_account ON public.key_last_uses TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.key_last_uses TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-CREATE POLICY own_account ON public.key_usage TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.key_usage TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-CREATE POLICY own_account ON public.link_reads TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.link_reads TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-CREATE POLICY own_account ON public.memberships TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.memberships TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-CREATE POLICY own_account ON public.notices TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.notices TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-CREATE POLICY own_account ON public.order_attempts TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.order_answers TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-CREATE POLICY own_account ON public.order_lines TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.order_attempts TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-CREATE POLICY own_account ON public.order_links TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.order_lines TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-CREATE POLICY own_account ON public.orders TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.order_links TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-CREATE POLICY own_account ON public.outgoing_mail FOR INSERT TO shopwire_dashboard WITH CHECK (((account_id IS NULL) OR (account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))));
+CREATE POLICY own_account ON shopwire.orders TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-CREATE POLICY own_account ON public.personal_tokens TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.outgoing_mail FOR INSERT TO shopwire_dashboard WITH CHECK (((account_id IS NULL) OR (account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text))));
 
-CREATE POLICY own_account ON public.top_up_reversals TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.personal_tokens TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-CREATE POLICY own_account ON public.top_ups TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.top_up_reversals TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-CREATE POLICY own_account ON public.transfers TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.top_ups TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-CREATE POLICY own_account ON public.webhook_endpoints TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.transfers TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-CREATE POLICY own_account ON public.webhook_secrets TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+CREATE POLICY own_account ON shopwire.webhook_endpoints TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-ALTER TABLE public.own_keys ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own_account ON shopwire.webhook_secrets TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
-ALTER TABLE public.personal_tokens ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.own_keys ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY removes_deliveries_only ON public.jobs AS RESTRICTIVE FOR DELETE TO shopwire_api_rights USING ((queue = 'deliver'::text));
+ALTER TABLE shopwire.personal_tokens ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY tests_only ON public.events AS RESTRICTIVE FOR INSERT TO shopwire_api_rights WITH CHECK ((type = 'test'::text));
+CREATE POLICY removes_deliveries_only ON shopwire.jobs AS RESTRICTIVE FOR DELETE TO shopwire_api_rights, shopwire_dashboard USING ((queue = 'deliver'::text));
 
-ALTER TABLE public.top_up_reversals ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tests_only ON shopwire.events AS RESTRICTIVE FOR INSERT TO shopwire_api_rights WITH CHECK ((type = 'test'::text));
 
-ALTER TABLE public.top_ups ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.top_up_reversals ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE public.transfers ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.top_ups ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE public.waiting_lines ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.transfers ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE public.webhook_endpoints ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.waiting_lines ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE public.webhook_secrets ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shopwire.webhook_endpoints ENABLE ROW LEVEL SECURITY;
 
-GRANT USAGE ON SCHEMA public TO shopwire_maintenance;
-GRANT USAGE ON SCHEMA public TO shopwire_functions;
-GRANT USAGE ON SCHEMA public TO shopwire_api_rights;
-GRANT USAGE ON SCHEMA public TO shopwire_dashboard;
-GRANT USAGE ON SCHEMA public TO shopwire_operator_rights;
-GRANT USAGE ON SCHEMA public TO shopwire_readonly_rights;
-GRANT USAGE ON SCHEMA public TO shopwire_worker_rights;
+ALTER TABLE shopwire.webhook_secrets ENABLE ROW LEVEL SECURITY;
 
-REVOKE ALL ON FUNCTION public.account_versions(p_account_ids text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.account_versions(p_account_ids text[]) TO shopwire_dashboard;
+GRANT USAGE ON SCHEMA shopwire TO shopwire_maintenance;
+GRANT USAGE ON SCHEMA shopwire TO shopwire_functions;
+GRANT USAGE ON SCHEMA shopwire TO shopwire_api_rights;
+GRANT USAGE ON SCHEMA shopwire TO shopwire_dashboard;
+GRANT USAGE ON SCHEMA shopwire TO shopwire_operator_rights;
+GRANT USAGE ON SCHEMA shopwire TO shopwire_readonly_rights;
+GRANT USAGE ON SCHEMA shopwire TO shopwire_worker_rights;
 
-REVOKE ALL ON FUNCTION public.accounts_of_person(p_person_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.accounts_of_person(p_person_id text) TO shopwire_dashboard;
-GRANT ALL ON FUNCTION public.accounts_of_person(p_person_id text) TO shopwire_operator_rights;
+REVOKE ALL ON FUNCTION shopwire.account_versions(p_account_ids text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.account_versions(p_account_ids text[]) TO shopwire_dashboard;
 
-REVOKE ALL ON FUNCTION public.adjust_account(p_account_id text, p_transfer_id text, p_change_cents bigint, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.adjust_account(p_account_id text, p_transfer_id text, p_change_cents bigint, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
+REVOKE ALL ON FUNCTION shopwire.accounts_of_person(p_person_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.accounts_of_person(p_person_id text) TO shopwire_dashboard;
+GRANT ALL ON FUNCTION shopwire.accounts_of_person(p_person_id text) TO shopwire_operator_rights;
 
-REVOKE ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) TO shopwire_api_rights;
-GRANT ALL ON FUNCTION public.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) TO shopwire_operator_rights;
+REVOKE ALL ON FUNCTION shopwire.adjust_account(p_account_id text, p_change_cents bigint, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.adjust_account(p_account_id text, p_change_cents bigint, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
 
-REVOKE ALL ON FUNCTION public.admit_many(p_may_wait boolean, p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.admit_many(p_may_wait boolean, p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) TO shopwire_api_rights;
+REVOKE ALL ON FUNCTION shopwire.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) TO shopwire_api_rights;
+GRANT ALL ON FUNCTION shopwire.admission_memory_check(OUT lost_at bigint, OUT purged_to bigint, OUT was_lost boolean) TO shopwire_operator_rights;
 
-REVOKE ALL ON FUNCTION public.advance_supplier_request() FROM PUBLIC;
+REVOKE ALL ON FUNCTION shopwire.admit_many(p_may_wait boolean, p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.admit_many(p_may_wait boolean, p_account_ids text[], p_key_ids text[], p_nonces text[], p_signed_ats bigint[], p_access_versions bigint[], p_are_orders boolean[], p_requests_max integer, p_orders_max integer, OUT verdicts text[], OUT requests_used integer[], OUT requests_oldest_ms integer[], OUT orders_used integer[], OUT orders_oldest_ms integer[], OUT wait_ms integer[]) TO shopwire_api_rights;
 
-REVOKE ALL ON FUNCTION public.audit_details_kept(p_details jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.audit_details_kept(p_details jsonb) TO shopwire_maintenance;
-GRANT ALL ON FUNCTION public.audit_details_kept(p_details jsonb) TO shopwire_operator_rights;
-GRANT ALL ON FUNCTION public.audit_details_kept(p_details jsonb) TO shopwire_worker_rights;
+REVOKE ALL ON FUNCTION shopwire.advance_supplier_request() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION public.await_seal() FROM PUBLIC;
+REVOKE ALL ON FUNCTION shopwire.audit_details_kept(p_details jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.audit_details_kept(p_details jsonb) TO shopwire_maintenance;
+GRANT ALL ON FUNCTION shopwire.audit_details_kept(p_details jsonb) TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION shopwire.audit_details_kept(p_details jsonb) TO shopwire_worker_rights;
 
-REVOKE ALL ON FUNCTION public.book_supplier_cost() FROM PUBLIC;
+REVOKE ALL ON FUNCTION shopwire.await_seal() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION public.book_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_payment text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION shopwire.book_supplier_cost() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION public.collect_owed(p_account_id text, p_reversal_id text, p_transfer_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.collect_owed(p_account_id text, p_reversal_id text, p_transfer_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
-GRANT ALL ON FUNCTION public.collect_owed(p_account_id text, p_reversal_id text, p_transfer_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) TO shopwire_worker_rights;
+REVOKE ALL ON FUNCTION shopwire.book_top_up(p_account_id text, p_top_up_id text, p_amount_cents bigint, p_reference text, p_note text, p_payment text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION public.confirm_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.confirm_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
+REVOKE ALL ON FUNCTION shopwire.collect_owed(p_account_id text, p_reversal_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.collect_owed(p_account_id text, p_reversal_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION shopwire.collect_owed(p_account_id text, p_reversal_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) TO shopwire_worker_rights;
 
-REVOKE ALL ON FUNCTION public.credit_paid_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_payment text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.credit_paid_top_up(p_account_id text, p_top_up_id text, p_transfer_id text, p_payment text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_worker_rights;
+REVOKE ALL ON FUNCTION shopwire.confirm_top_up(p_account_id text, p_top_up_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.confirm_top_up(p_account_id text, p_top_up_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
 
-REVOKE ALL ON FUNCTION public.database_is_confirmed() FROM PUBLIC;
-GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_api_rights;
-GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_dashboard;
-GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_functions;
-GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_operator_rights;
-GRANT ALL ON FUNCTION public.database_is_confirmed() TO shopwire_worker_rights;
+REVOKE ALL ON FUNCTION shopwire.credit_paid_top_up(p_account_id text, p_top_up_id text, p_payment text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.credit_paid_top_up(p_account_id text, p_top_up_id text, p_payment text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_worker_rights;
 
-REVOKE ALL ON FUNCTION public.database_start() FROM PUBLIC;
-GRANT ALL ON FUNCTION public.database_start() TO shopwire_api_rights;
-GRANT ALL ON FUNCTION public.database_start() TO shopwire_dashboard;
-GRANT ALL ON FUNCTION public.database_start() TO shopwire_functions;
-GRANT ALL ON FUNCTION public.database_start() TO shopwire_operator_rights;
-GRANT ALL ON FUNCTION public.database_start() TO shopwire_worker_rights;
+REVOKE ALL ON FUNCTION shopwire.database_is_confirmed() FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.database_is_confirmed() TO shopwire_api_rights;
+GRANT ALL ON FUNCTION shopwire.database_is_confirmed() TO shopwire_dashboard;
+GRANT ALL ON FUNCTION shopwire.database_is_confirmed() TO shopwire_functions;
+GRANT ALL ON FUNCTION shopwire.database_is_confirmed() TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION shopwire.database_is_confirmed() TO shopwire_worker_rights;
 
-REVOKE ALL ON FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) TO shopwire_worker_rights;
+REVOKE ALL ON FUNCTION shopwire.database_start() FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.database_start() TO shopwire_api_rights;
+GRANT ALL ON FUNCTION shopwire.database_start() TO shopwire_dashboard;
+GRANT ALL ON FUNCTION shopwire.database_start() TO shopwire_functions;
+GRANT ALL ON FUNCTION shopwire.database_start() TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION shopwire.database_start() TO shopwire_worker_rights;
 
-REVOKE ALL ON FUNCTION public.erase_account(p_account_id text, p_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.erase_account(p_account_id text, p_at timestamp with time zone) TO shopwire_operator_rights;
+REVOKE ALL ON FUNCTION shopwire.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) TO shopwire_worker_rights;
 
-REVOKE ALL ON FUNCTION public.erase_account_rows(p_account_id text, p_after text, p_chunk integer, OUT last_id text, OUT rows integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.erase_account_rows(p_account_id text, p_after text, p_chunk integer, OUT last_id text, OUT rows integer) TO shopwire_operator_rights;
+REVOKE ALL ON FUNCTION shopwire.erase_account(p_account_id text, p_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.erase_account(p_account_id text, p_at timestamp with time zone) TO shopwire_operator_rights;
 
-REVOKE ALL ON FUNCTION public.find_personal_tokens(p_hashes bytea[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.find_personal_tokens(p_hashes bytea[]) TO shopwire_dashboard;
+REVOKE ALL ON FUNCTION shopwire.erase_account_rows(p_account_id text, p_after text, p_after_event text, p_chunk integer, OUT last_id text, OUT last_event_id text, OUT rows integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.erase_account_rows(p_account_id text, p_after text, p_after_event text, p_chunk integer, OUT last_id text, OUT last_event_id text, OUT rows integer) TO shopwire_operator_rights;
 
-REVOKE ALL ON FUNCTION public.forget_old_refusals(p_account_id text, p_order_id text, p_line integer, p_kept integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.forget_old_refusals(p_account_id text, p_order_id text, p_line integer, p_kept integer) TO shopwire_worker_rights;
+REVOKE ALL ON FUNCTION shopwire.find_personal_tokens(p_hashes bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.find_personal_tokens(p_hashes bytea[]) TO shopwire_dashboard;
 
-REVOKE ALL ON FUNCTION public.fund_account(p_account_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_is_another_payment boolean, p_created_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.fund_account(p_account_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_is_another_payment boolean, p_created_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
+REVOKE ALL ON FUNCTION shopwire.forget_old_refusals(p_account_id text, p_order_id text, p_line integer, p_kept integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.forget_old_refusals(p_account_id text, p_order_id text, p_line integer, p_kept integer) TO shopwire_worker_rights;
 
-REVOKE ALL ON FUNCTION public.keep_access_changes() FROM PUBLIC;
+REVOKE ALL ON FUNCTION shopwire.fund_account(p_account_id text, p_amount_cents bigint, p_reference text, p_note text, p_is_another_payment boolean, p_created_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.fund_account(p_account_id text, p_amount_cents bigint, p_reference text, p_note text, p_is_another_payment boolean, p_created_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
 
-REVOKE ALL ON FUNCTION public.keep_commitment() FROM PUBLIC;
+REVOKE ALL ON FUNCTION shopwire.keep_access_changes() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION public.keep_key_as_made() FROM PUBLIC;
+REVOKE ALL ON FUNCTION shopwire.keep_commitment() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION public.keep_order_ended() FROM PUBLIC;
+REVOKE ALL ON FUNCTION shopwire.keep_key_as_made() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION public.keep_top_up_decided() FROM PUBLIC;
+REVOKE ALL ON FUNCTION shopwire.keep_order_ended() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION public.lock_balance(p_account_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.lock_balance(p_account_id text) TO shopwire_operator_rights;
-GRANT ALL ON FUNCTION public.lock_balance(p_account_id text) TO shopwire_worker_rights;
+REVOKE ALL ON FUNCTION shopwire.keep_top_up_decided() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION public.move_balance(p_account_id text, p_transfer_id text, p_kind text, p_debit text, p_credit text, p_amount_cents bigint, p_order_id text, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION shopwire.lock_balance(p_account_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.lock_balance(p_account_id text) TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION shopwire.lock_balance(p_account_id text) TO shopwire_worker_rights;
 
-REVOKE ALL ON FUNCTION public.new_id(p_prefix text, p_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.new_id(p_prefix text, p_at timestamp with time zone) TO shopwire_functions;
+REVOKE ALL ON FUNCTION shopwire.move_balance(p_account_id text, p_kind text, p_change_cents bigint, p_order_id text, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION public.note_access_change() FROM PUBLIC;
+REVOKE ALL ON FUNCTION shopwire.new_id(p_prefix text, p_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.new_id(p_prefix text, p_at timestamp with time zone) TO shopwire_functions;
 
-REVOKE ALL ON FUNCTION public.oldest_snapshot() FROM PUBLIC;
-GRANT ALL ON FUNCTION public.oldest_snapshot() TO shopwire_operator_rights;
-GRANT ALL ON FUNCTION public.oldest_snapshot() TO shopwire_worker_rights;
+REVOKE ALL ON FUNCTION shopwire.note_access_change() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) TO shopwire_dashboard;
-GRANT ALL ON FUNCTION public.open_invitations_for(p_email text, p_now timestamp with time zone) TO shopwire_operator_rights;
+REVOKE ALL ON FUNCTION shopwire.oldest_snapshot() FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.oldest_snapshot() TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION shopwire.oldest_snapshot() TO shopwire_worker_rights;
 
-REVOKE ALL ON FUNCTION public.pay_supplier(p_supplier text, p_reference text, p_amount_cents bigint, p_note text, p_booked_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.pay_supplier(p_supplier text, p_reference text, p_amount_cents bigint, p_note text, p_booked_at timestamp with time zone) TO shopwire_operator_rights;
+REVOKE ALL ON FUNCTION shopwire.open_invitations_for(p_email text, p_now timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.open_invitations_for(p_email text, p_now timestamp with time zone) TO shopwire_dashboard;
+GRANT ALL ON FUNCTION shopwire.open_invitations_for(p_email text, p_now timestamp with time zone) TO shopwire_operator_rights;
 
-REVOKE ALL ON FUNCTION public.person_is_here(p_person_id text, p_account_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.person_is_here(p_person_id text, p_account_id text) TO shopwire_functions;
+REVOKE ALL ON FUNCTION shopwire.pay_supplier(p_supplier text, p_reference text, p_amount_cents bigint, p_note text, p_booked_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.pay_supplier(p_supplier text, p_reference text, p_amount_cents bigint, p_note text, p_booked_at timestamp with time zone) TO shopwire_operator_rights;
 
-REVOKE ALL ON FUNCTION public.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) TO shopwire_api_rights;
-GRANT ALL ON FUNCTION public.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) TO shopwire_operator_rights;
+REVOKE ALL ON FUNCTION shopwire.person_is_here(p_person_id text, p_account_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.person_is_here(p_person_id text, p_account_id text) TO shopwire_functions;
 
-REVOKE ALL ON FUNCTION public.present_timeline() FROM PUBLIC;
-GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_api_rights;
-GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_dashboard;
-GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_functions;
-GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_operator_rights;
-GRANT ALL ON FUNCTION public.present_timeline() TO shopwire_worker_rights;
+REVOKE ALL ON FUNCTION shopwire.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) TO shopwire_api_rights;
+GRANT ALL ON FUNCTION shopwire.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) TO shopwire_operator_rights;
 
-REVOKE ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_api_rights;
-GRANT ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_dashboard;
-GRANT ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_functions;
-GRANT ALL ON FUNCTION public.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_operator_rights;
+REVOKE ALL ON FUNCTION shopwire.present_timeline() FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.present_timeline() TO shopwire_api_rights;
+GRANT ALL ON FUNCTION shopwire.present_timeline() TO shopwire_dashboard;
+GRANT ALL ON FUNCTION shopwire.present_timeline() TO shopwire_functions;
+GRANT ALL ON FUNCTION shopwire.present_timeline() TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION shopwire.present_timeline() TO shopwire_worker_rights;
 
-REVOKE ALL ON FUNCTION public.probe_writes() FROM PUBLIC;
-GRANT ALL ON FUNCTION public.probe_writes() TO shopwire_api_rights;
-GRANT ALL ON FUNCTION public.probe_writes() TO shopwire_dashboard;
-GRANT ALL ON FUNCTION public.probe_writes() TO shopwire_operator_rights;
-GRANT ALL ON FUNCTION public.probe_writes() TO shopwire_worker_rights;
+REVOKE ALL ON FUNCTION shopwire.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_api_rights;
+GRANT ALL ON FUNCTION shopwire.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_dashboard;
+GRANT ALL ON FUNCTION shopwire.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_functions;
+GRANT ALL ON FUNCTION shopwire.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) TO shopwire_operator_rights;
 
-REVOKE ALL ON FUNCTION public.purge_nonces(p_signed_to bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.purge_nonces(p_signed_to bigint) TO shopwire_api_rights;
+REVOKE ALL ON FUNCTION shopwire.probe_writes() FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.probe_writes() TO shopwire_api_rights;
+GRANT ALL ON FUNCTION shopwire.probe_writes() TO shopwire_dashboard;
+GRANT ALL ON FUNCTION shopwire.probe_writes() TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION shopwire.probe_writes() TO shopwire_worker_rights;
 
-REVOKE ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_api_rights;
-GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_dashboard;
-GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_functions;
-GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_operator_rights;
-GRANT ALL ON FUNCTION public.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_worker_rights;
+REVOKE ALL ON FUNCTION shopwire.purge_nonces(p_signed_to bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.purge_nonces(p_signed_to bigint) TO shopwire_api_rights;
 
-REVOKE ALL ON FUNCTION public.refund_order(p_account_id text, p_order_id text, p_transfer_id text, p_created_at timestamp with time zone, OUT seq bigint, OUT amount_cents bigint, OUT balance_after_cents bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.refund_order(p_account_id text, p_order_id text, p_transfer_id text, p_created_at timestamp with time zone, OUT seq bigint, OUT amount_cents bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
-GRANT ALL ON FUNCTION public.refund_order(p_account_id text, p_order_id text, p_transfer_id text, p_created_at timestamp with time zone, OUT seq bigint, OUT amount_cents bigint, OUT balance_after_cents bigint) TO shopwire_worker_rights;
+REVOKE ALL ON FUNCTION shopwire.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_api_rights;
+GRANT ALL ON FUNCTION shopwire.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_dashboard;
+GRANT ALL ON FUNCTION shopwire.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_functions;
+GRANT ALL ON FUNCTION shopwire.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION shopwire.record_event(p_account_id text, p_event_id text, p_type text, p_order_id text, p_revision bigint, p_created_at timestamp with time zone) TO shopwire_worker_rights;
 
-REVOKE ALL ON FUNCTION public.refuse_changes() FROM PUBLIC;
+REVOKE ALL ON FUNCTION shopwire.refund_order(p_account_id text, p_order_id text, p_created_at timestamp with time zone, OUT seq bigint, OUT amount_cents bigint, OUT balance_after_cents bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.refund_order(p_account_id text, p_order_id text, p_created_at timestamp with time zone, OUT seq bigint, OUT amount_cents bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION shopwire.refund_order(p_account_id text, p_order_id text, p_created_at timestamp with time zone, OUT seq bigint, OUT amount_cents bigint, OUT balance_after_cents bigint) TO shopwire_worker_rights;
 
-REVOKE ALL ON FUNCTION public.refuse_if_closed() FROM PUBLIC;
+REVOKE ALL ON FUNCTION shopwire.refuse_changes() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION public.refuse_if_unconfirmed() FROM PUBLIC;
+REVOKE ALL ON FUNCTION shopwire.refuse_if_closed() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION public.refuse_unless_journalled() FROM PUBLIC;
+REVOKE ALL ON FUNCTION shopwire.refuse_if_unconfirmed() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION public.replication_standbys() FROM PUBLIC;
-GRANT ALL ON FUNCTION public.replication_standbys() TO shopwire_operator_rights;
-GRANT ALL ON FUNCTION public.replication_standbys() TO shopwire_worker_rights;
+REVOKE ALL ON FUNCTION shopwire.refuse_unless_journalled() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION public.return_dispute(p_account_id text, p_top_up_id text, p_dispute text, p_transfer_id text, p_at timestamp with time zone, OUT returned_cents bigint, OUT is_new boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.return_dispute(p_account_id text, p_top_up_id text, p_dispute text, p_transfer_id text, p_at timestamp with time zone, OUT returned_cents bigint, OUT is_new boolean) TO shopwire_worker_rights;
+REVOKE ALL ON FUNCTION shopwire.replication_standbys() FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.replication_standbys() TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION shopwire.replication_standbys() TO shopwire_worker_rights;
 
-REVOKE ALL ON FUNCTION public.skip_if_unconfirmed() FROM PUBLIC;
+REVOKE ALL ON FUNCTION shopwire.return_dispute(p_account_id text, p_top_up_id text, p_dispute text, p_at timestamp with time zone, OUT returned_cents bigint, OUT is_new boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.return_dispute(p_account_id text, p_top_up_id text, p_dispute text, p_at timestamp with time zone, OUT returned_cents bigint, OUT is_new boolean) TO shopwire_worker_rights;
 
-REVOKE ALL ON FUNCTION public.stay_closed() FROM PUBLIC;
+REVOKE ALL ON FUNCTION shopwire.skip_if_unconfirmed() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION public.stay_revoked() FROM PUBLIC;
+REVOKE ALL ON FUNCTION shopwire.stay_closed() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION public.still_members(p_person_ids text[], p_account_ids text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.still_members(p_person_ids text[], p_account_ids text[]) TO shopwire_dashboard;
+REVOKE ALL ON FUNCTION shopwire.stay_revoked() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION public.store_is_open() FROM PUBLIC;
-GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_api_rights;
-GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_dashboard;
-GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_functions;
-GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_operator_rights;
-GRANT ALL ON FUNCTION public.store_is_open() TO shopwire_worker_rights;
+REVOKE ALL ON FUNCTION shopwire.still_members(p_person_ids text[], p_account_ids text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.still_members(p_person_ids text[], p_account_ids text[]) TO shopwire_dashboard;
 
-REVOKE ALL ON FUNCTION public.take_back_top_up(p_account_id text, p_top_up_id text, p_reversal_id text, p_transfer_id text, p_kind text, p_provider_reference text, p_reported_cents bigint, p_at timestamp with time zone, OUT amount_cents bigint, OUT taken_cents bigint, OUT owed_cents bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.take_back_top_up(p_account_id text, p_top_up_id text, p_reversal_id text, p_transfer_id text, p_kind text, p_provider_reference text, p_reported_cents bigint, p_at timestamp with time zone, OUT amount_cents bigint, OUT taken_cents bigint, OUT owed_cents bigint) TO shopwire_worker_rights;
+REVOKE ALL ON FUNCTION shopwire.store_is_open() FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.store_is_open() TO shopwire_api_rights;
+GRANT ALL ON FUNCTION shopwire.store_is_open() TO shopwire_dashboard;
+GRANT ALL ON FUNCTION shopwire.store_is_open() TO shopwire_functions;
+GRANT ALL ON FUNCTION shopwire.store_is_open() TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION shopwire.store_is_open() TO shopwire_worker_rights;
 
-REVOKE ALL ON FUNCTION public.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) TO shopwire_api_rights;
+REVOKE ALL ON FUNCTION shopwire.take_back_top_up(p_account_id text, p_top_up_id text, p_reversal_id text, p_kind text, p_provider_reference text, p_reported_cents bigint, p_at timestamp with time zone, OUT amount_cents bigint, OUT taken_cents bigint, OUT owed_cents bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.take_back_top_up(p_account_id text, p_top_up_id text, p_reversal_id text, p_kind text, p_provider_reference text, p_reported_cents bigint, p_at timestamp with time zone, OUT amount_cents bigint, OUT taken_cents bigint, OUT owed_cents bigint) TO shopwire_worker_rights;
 
-REVOKE ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) TO shopwire_api_rights;
+REVOKE ALL ON FUNCTION shopwire.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) TO shopwire_api_rights;
 
-REVOKE ALL ON FUNCTION public.write_audit_row(p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.write_audit_row(p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) TO shopwire_dashboard;
-GRANT ALL ON FUNCTION public.write_audit_row(p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) TO shopwire_operator_rights;
-GRANT ALL ON FUNCTION public.write_audit_row(p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) TO shopwire_worker_rights;
+REVOKE ALL ON FUNCTION shopwire.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint) TO shopwire_api_rights;
 
-REVOKE ALL ON FUNCTION public.write_off_owed(p_account_id text, p_reversal_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.write_off_owed(p_account_id text, p_reversal_id text) TO shopwire_operator_rights;
+REVOKE ALL ON FUNCTION shopwire.write_audit_row(p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.write_audit_row(p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) TO shopwire_dashboard;
+GRANT ALL ON FUNCTION shopwire.write_audit_row(p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION shopwire.write_audit_row(p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb) TO shopwire_worker_rights;
 
-GRANT SELECT,DELETE ON TABLE public.access_changes TO shopwire_api_rights;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.access_changes TO shopwire_functions;
-GRANT SELECT ON TABLE public.access_changes TO shopwire_readonly_rights;
+REVOKE ALL ON FUNCTION shopwire.write_off_owed(p_account_id text, p_reversal_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.write_off_owed(p_account_id text, p_reversal_id text) TO shopwire_operator_rights;
 
-GRANT SELECT ON TABLE public.account_days TO shopwire_dashboard;
-GRANT SELECT ON TABLE public.account_days TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.account_days TO shopwire_readonly_rights;
-GRANT SELECT,INSERT ON TABLE public.account_days TO shopwire_worker_rights;
+GRANT SELECT,DELETE ON TABLE shopwire.access_changes TO shopwire_api_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.access_changes TO shopwire_functions;
+GRANT SELECT ON TABLE shopwire.access_changes TO shopwire_readonly_rights;
 
-GRANT SELECT ON TABLE public.account_days_progress TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.account_days_progress TO shopwire_readonly_rights;
-GRANT SELECT,UPDATE ON TABLE public.account_days_progress TO shopwire_worker_rights;
+GRANT SELECT ON TABLE shopwire.account_days TO shopwire_dashboard;
+GRANT SELECT ON TABLE shopwire.account_days TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.account_days TO shopwire_readonly_rights;
+GRANT SELECT,INSERT ON TABLE shopwire.account_days TO shopwire_worker_rights;
 
-GRANT SELECT ON TABLE public.accounts TO shopwire_dashboard;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.accounts TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.accounts TO shopwire_readonly_rights;
-GRANT SELECT ON TABLE public.accounts TO shopwire_worker_rights;
+GRANT SELECT ON TABLE shopwire.account_days_progress TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.account_days_progress TO shopwire_readonly_rights;
+GRANT SELECT,UPDATE ON TABLE shopwire.account_days_progress TO shopwire_worker_rights;
 
-GRANT SELECT(id),UPDATE(id) ON TABLE public.accounts TO shopwire_api_rights;
-GRANT SELECT(id),UPDATE(id) ON TABLE public.accounts TO shopwire_functions;
-GRANT SELECT(id) ON TABLE public.accounts TO shopwire_maintenance;
+GRANT SELECT ON TABLE shopwire.accounts TO shopwire_dashboard;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.accounts TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.accounts TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.accounts TO shopwire_worker_rights;
 
-GRANT SELECT(name) ON TABLE public.accounts TO shopwire_api_rights;
-GRANT UPDATE(name) ON TABLE public.accounts TO shopwire_dashboard;
-GRANT SELECT(name) ON TABLE public.accounts TO shopwire_functions;
-GRANT UPDATE(name) ON TABLE public.accounts TO shopwire_maintenance;
+GRANT SELECT(id),UPDATE(id) ON TABLE shopwire.accounts TO shopwire_api_rights;
+GRANT SELECT(id),UPDATE(id) ON TABLE shopwire.accounts TO shopwire_functions;
+GRANT SELECT(id) ON TABLE shopwire.accounts TO shopwire_maintenance;
 
-GRANT SELECT(status) ON TABLE public.accounts TO shopwire_api_rights;
-GRANT UPDATE(status) ON TABLE public.accounts TO shopwire_worker_rights;
+GRANT SELECT(name) ON TABLE shopwire.accounts TO shopwire_api_rights;
+GRANT UPDATE(name) ON TABLE shopwire.accounts TO shopwire_dashboard;
+GRANT SELECT(name) ON TABLE shopwire.accounts TO shopwire_functions;
+GRANT UPDATE(name) ON TABLE shopwire.accounts TO shopwire_maintenance;
 
-GRANT SELECT(access_version) ON TABLE public.accounts TO shopwire_api_rights;
-GRANT UPDATE(access_version) ON TABLE public.accounts TO shopwire_dashboard;
-GRANT SELECT(access_version) ON TABLE public.accounts TO shopwire_functions;
-GRANT UPDATE(access_version) ON TABLE public.accounts TO shopwire_worker_rights;
+GRANT SELECT(status) ON TABLE shopwire.accounts TO shopwire_api_rights;
+GRANT UPDATE(status) ON TABLE shopwire.accounts TO shopwire_worker_rights;
 
-GRANT SELECT(closed_at) ON TABLE public.accounts TO shopwire_functions;
-GRANT SELECT(closed_at) ON TABLE public.accounts TO shopwire_maintenance;
+GRANT SELECT(access_version) ON TABLE shopwire.accounts TO shopwire_api_rights;
+GRANT UPDATE(access_version) ON TABLE shopwire.accounts TO shopwire_dashboard;
+GRANT SELECT(access_version) ON TABLE shopwire.accounts TO shopwire_functions;
+GRANT UPDATE(access_version) ON TABLE shopwire.accounts TO shopwire_worker_rights;
 
-GRANT SELECT(closed_people),UPDATE(closed_people) ON TABLE public.accounts TO shopwire_maintenance;
+GRANT SELECT(closed_at) ON TABLE shopwire.accounts TO shopwire_functions;
+GRANT SELECT(closed_at) ON TABLE shopwire.accounts TO shopwire_maintenance;
 
-GRANT SELECT(erased_at),UPDATE(erased_at) ON TABLE public.accounts TO shopwire_maintenance;
+GRANT SELECT(closed_people),UPDATE(closed_people) ON TABLE shopwire.accounts TO shopwire_maintenance;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.admission_in_use TO shopwire_api_rights;
-GRANT SELECT ON TABLE public.admission_in_use TO shopwire_dashboard;
-GRANT SELECT ON TABLE public.admission_in_use TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.admission_in_use TO shopwire_readonly_rights;
+GRANT SELECT(erased_at),UPDATE(erased_at) ON TABLE shopwire.accounts TO shopwire_maintenance;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.admission_memory TO shopwire_api_rights;
-GRANT SELECT ON TABLE public.admission_memory TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.admission_in_use TO shopwire_api_rights;
+GRANT SELECT ON TABLE shopwire.admission_in_use TO shopwire_dashboard;
+GRANT SELECT ON TABLE shopwire.admission_in_use TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.admission_in_use TO shopwire_readonly_rights;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.admission_windows TO shopwire_api_rights;
-GRANT SELECT ON TABLE public.admission_windows TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.admission_memory TO shopwire_api_rights;
+GRANT SELECT ON TABLE shopwire.admission_memory TO shopwire_readonly_rights;
 
-GRANT INSERT ON TABLE public.api_keys TO shopwire_dashboard;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.api_keys TO shopwire_operator_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.admission_windows TO shopwire_api_rights;
+GRANT SELECT ON TABLE shopwire.admission_windows TO shopwire_readonly_rights;
 
-GRANT SELECT(account_id) ON TABLE public.api_keys TO shopwire_api_rights;
-GRANT SELECT(account_id) ON TABLE public.api_keys TO shopwire_dashboard;
-GRANT SELECT(account_id) ON TABLE public.api_keys TO shopwire_functions;
-GRANT SELECT(account_id) ON TABLE public.api_keys TO shopwire_maintenance;
-GRANT SELECT(account_id) ON TABLE public.api_keys TO shopwire_readonly_rights;
-GRANT SELECT(account_id) ON TABLE public.api_keys TO shopwire_worker_rights;
+GRANT INSERT ON TABLE shopwire.api_keys TO shopwire_dashboard;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.api_keys TO shopwire_operator_rights;
 
-GRANT SELECT(id) ON TABLE public.api_keys TO shopwire_api_rights;
-GRANT SELECT(id) ON TABLE public.api_keys TO shopwire_dashboard;
-GRANT SELECT(id) ON TABLE public.api_keys TO shopwire_functions;
-GRANT SELECT(id) ON TABLE public.api_keys TO shopwire_readonly_rights;
-GRANT SELECT(id) ON TABLE public.api_keys TO shopwire_worker_rights;
+GRANT SELECT(account_id) ON TABLE shopwire.api_keys TO shopwire_api_rights;
+GRANT SELECT(account_id) ON TABLE shopwire.api_keys TO shopwire_dashboard;
+GRANT SELECT(account_id) ON TABLE shopwire.api_keys TO shopwire_functions;
+GRANT SELECT(account_id) ON TABLE shopwire.api_keys TO shopwire_maintenance;
+GRANT SELECT(account_id) ON TABLE shopwire.api_keys TO shopwire_readonly_rights;
+GRANT SELECT(account_id) ON TABLE shopwire.api_keys TO shopwire_worker_rights;
 
-GRANT SELECT(name),UPDATE(name) ON TABLE public.api_keys TO shopwire_dashboard;
-GRANT SELECT(name) ON TABLE public.api_keys TO shopwire_functions;
-GRANT UPDATE(name) ON TABLE public.api_keys TO shopwire_maintenance;
-GRANT SELECT(name) ON TABLE public.api_keys TO shopwire_readonly_rights;
+GRANT SELECT(id) ON TABLE shopwire.api_keys TO shopwire_api_rights;
+GRANT SELECT(id) ON TABLE shopwire.api_keys TO shopwire_dashboard;
+GRANT SELECT(id) ON TABLE shopwire.api_keys TO shopwire_functions;
+GRANT SELECT(id) ON TABLE shopwire.api_keys TO shopwire_readonly_rights;
+GRANT SELECT(id) ON TABLE shopwire.api_keys TO shopwire_worker_rights;
 
-GRANT SELECT(scopes) ON TABLE public.api_keys TO shopwire_api_rights;
-GRANT SELECT(scopes) ON TABLE public.api_keys TO shopwire_dashboard;
-GRANT SELECT(scopes) ON TABLE public.api_keys TO shopwire_readonly_rights;
+GRANT SELECT(name),UPDATE(name) ON TABLE shopwire.api_keys TO shopwire_dashboard;
+GRANT SELECT(name) ON TABLE shopwire.api_keys TO shopwire_functions;
+GRANT UPDATE(name) ON TABLE shopwire.api_keys TO shopwire_maintenance;
+GRANT SELECT(name) ON TABLE shopwire.api_keys TO shopwire_readonly_rights;
 
-GRANT SELECT(secret_sealed) ON TABLE public.api_keys TO shopwire_api_rights;
+GRANT SELECT(scopes) ON TABLE shopwire.api_keys TO shopwire_api_rights;
+GRANT SELECT(scopes) ON TABLE shopwire.api_keys TO shopwire_dashboard;
+GRANT SELECT(scopes) ON TABLE shopwire.api_keys TO shopwire_readonly_rights;
 
-GRANT SELECT(secret_kek_id) ON TABLE public.api_keys TO shopwire_api_rights;
-GRANT SELECT(secret_kek_id) ON TABLE public.api_keys TO shopwire_readonly_rights;
-GRANT SELECT(secret_kek_id) ON TABLE public.api_keys TO shopwire_worker_rights;
+GRANT SELECT(secret_sealed) ON TABLE shopwire.api_keys TO shopwire_api_rights;
 
-GRANT SELECT(created_at) ON TABLE public.api_keys TO shopwire_dashboard;
-GRANT SELECT(created_at) ON TABLE public.api_keys TO shopwire_readonly_rights;
+GRANT SELECT(secret_kek_id) ON TABLE shopwire.api_keys TO shopwire_api_rights;
+GRANT SELECT(secret_kek_id) ON TABLE shopwire.api_keys TO shopwire_readonly_rights;
+GRANT SELECT(secret_kek_id) ON TABLE shopwire.api_keys TO shopwire_worker_rights;
 
-GRANT SELECT(created_by) ON TABLE public.api_keys TO shopwire_dashboard;
-GRANT SELECT(created_by) ON TABLE public.api_keys TO shopwire_readonly_rights;
+GRANT SELECT(created_at) ON TABLE shopwire.api_keys TO shopwire_dashboard;
+GRANT SELECT(created_at) ON TABLE shopwire.api_keys TO shopwire_readonly_rights;
 
-GRANT SELECT(created_by_name) ON TABLE public.api_keys TO shopwire_dashboard;
-GRANT SELECT(created_by_name),UPDATE(created_by_name) ON TABLE public.api_keys TO shopwire_maintenance;
-GRANT SELECT(created_by_name) ON TABLE public.api_keys TO shopwire_readonly_rights;
+GRANT SELECT(created_by) ON TABLE shopwire.api_keys TO shopwire_dashboard;
+GRANT SELECT(created_by) ON TABLE shopwire.api_keys TO shopwire_readonly_rights;
 
-GRANT SELECT(rotated_from) ON TABLE public.api_keys TO shopwire_dashboard;
-GRANT SELECT(rotated_from) ON TABLE public.api_keys TO shopwire_readonly_rights;
+GRANT SELECT(created_by_name) ON TABLE shopwire.api_keys TO shopwire_dashboard;
+GRANT SELECT(created_by_name),UPDATE(created_by_name) ON TABLE shopwire.api_keys TO shopwire_maintenance;
+GRANT SELECT(created_by_name) ON TABLE shopwire.api_keys TO shopwire_readonly_rights;
 
-GRANT SELECT(revoked_at) ON TABLE public.api_keys TO shopwire_api_rights;
-GRANT SELECT(revoked_at),UPDATE(revoked_at) ON TABLE public.api_keys TO shopwire_dashboard;
-GRANT SELECT(revoked_at) ON TABLE public.api_keys TO shopwire_functions;
-GRANT SELECT(revoked_at) ON TABLE public.api_keys TO shopwire_readonly_rights;
+GRANT SELECT(rotated_from) ON TABLE shopwire.api_keys TO shopwire_dashboard;
+GRANT SELECT(rotated_from) ON TABLE shopwire.api_keys TO shopwire_readonly_rights;
 
-GRANT SELECT ON TABLE public.audit_log TO shopwire_dashboard;
-GRANT INSERT ON TABLE public.audit_log TO shopwire_functions;
-GRANT SELECT ON TABLE public.audit_log TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.audit_log TO shopwire_readonly_rights;
-GRANT SELECT ON TABLE public.audit_log TO shopwire_worker_rights;
+GRANT SELECT(revoked_at) ON TABLE shopwire.api_keys TO shopwire_api_rights;
+GRANT SELECT(revoked_at),UPDATE(revoked_at) ON TABLE shopwire.api_keys TO shopwire_dashboard;
+GRANT SELECT(revoked_at) ON TABLE shopwire.api_keys TO shopwire_functions;
+GRANT SELECT(revoked_at) ON TABLE shopwire.api_keys TO shopwire_readonly_rights;
 
-GRANT SELECT(id) ON TABLE public.audit_log TO shopwire_functions;
-GRANT SELECT(id) ON TABLE public.audit_log TO shopwire_maintenance;
+GRANT SELECT ON TABLE shopwire.audit_log TO shopwire_dashboard;
+GRANT INSERT ON TABLE shopwire.audit_log TO shopwire_functions;
+GRANT SELECT ON TABLE shopwire.audit_log TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.audit_log TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.audit_log TO shopwire_worker_rights;
 
-GRANT SELECT(actor) ON TABLE public.audit_log TO shopwire_maintenance;
+GRANT SELECT(id) ON TABLE shopwire.audit_log TO shopwire_functions;
+GRANT SELECT(id) ON TABLE shopwire.audit_log TO shopwire_maintenance;
 
-GRANT SELECT(target) ON TABLE public.audit_log TO shopwire_maintenance;
+GRANT SELECT(actor) ON TABLE shopwire.audit_log TO shopwire_maintenance;
 
-GRANT SELECT(account_id) ON TABLE public.audit_log TO shopwire_functions;
-GRANT SELECT(account_id) ON TABLE public.audit_log TO shopwire_maintenance;
+GRANT SELECT(target) ON TABLE shopwire.audit_log TO shopwire_maintenance;
 
-GRANT UPDATE(address) ON TABLE public.audit_log TO shopwire_maintenance;
+GRANT SELECT(account_id) ON TABLE shopwire.audit_log TO shopwire_functions;
+GRANT SELECT(account_id) ON TABLE shopwire.audit_log TO shopwire_maintenance;
 
-GRANT SELECT(details),UPDATE(details) ON TABLE public.audit_log TO shopwire_maintenance;
+GRANT UPDATE(address) ON TABLE shopwire.audit_log TO shopwire_maintenance;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.authenticator_apps TO shopwire_dashboard;
-GRANT DELETE ON TABLE public.authenticator_apps TO shopwire_operator_rights;
+GRANT SELECT(details),UPDATE(details) ON TABLE shopwire.audit_log TO shopwire_maintenance;
 
-GRANT SELECT(person_id) ON TABLE public.authenticator_apps TO shopwire_operator_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.authenticator_apps TO shopwire_dashboard;
+GRANT DELETE ON TABLE shopwire.authenticator_apps TO shopwire_operator_rights;
 
-GRANT SELECT ON TABLE public.balance_alerts TO shopwire_dashboard;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.balance_alerts TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.balance_alerts TO shopwire_readonly_rights;
-GRANT SELECT,UPDATE ON TABLE public.balance_alerts TO shopwire_worker_rights;
+GRANT SELECT(person_id) ON TABLE shopwire.authenticator_apps TO shopwire_operator_rights;
 
-GRANT INSERT(account_id) ON TABLE public.balance_alerts TO shopwire_dashboard;
-GRANT SELECT(account_id) ON TABLE public.balance_alerts TO shopwire_maintenance;
+GRANT SELECT ON TABLE shopwire.balance_alerts TO shopwire_dashboard;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.balance_alerts TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.balance_alerts TO shopwire_readonly_rights;
+GRANT SELECT,UPDATE ON TABLE shopwire.balance_alerts TO shopwire_worker_rights;
 
-GRANT INSERT(threshold_cents),UPDATE(threshold_cents) ON TABLE public.balance_alerts TO shopwire_dashboard;
-GRANT UPDATE(threshold_cents) ON TABLE public.balance_alerts TO shopwire_maintenance;
+GRANT INSERT(account_id) ON TABLE shopwire.balance_alerts TO shopwire_dashboard;
+GRANT SELECT(account_id) ON TABLE shopwire.balance_alerts TO shopwire_maintenance;
 
-GRANT INSERT(person_ids),UPDATE(person_ids) ON TABLE public.balance_alerts TO shopwire_dashboard;
-GRANT UPDATE(person_ids) ON TABLE public.balance_alerts TO shopwire_maintenance;
+GRANT INSERT(threshold_cents),UPDATE(threshold_cents) ON TABLE shopwire.balance_alerts TO shopwire_dashboard;
+GRANT UPDATE(threshold_cents) ON TABLE shopwire.balance_alerts TO shopwire_maintenance;
 
-GRANT INSERT(emails),UPDATE(emails) ON TABLE public.balance_alerts TO shopwire_dashboard;
-GRANT UPDATE(emails) ON TABLE public.balance_alerts TO shopwire_maintenance;
+GRANT INSERT(person_ids),UPDATE(person_ids) ON TABLE shopwire.balance_alerts TO shopwire_dashboard;
+GRANT UPDATE(person_ids) ON TABLE shopwire.balance_alerts TO shopwire_maintenance;
 
-GRANT INSERT(updated_at),UPDATE(updated_at) ON TABLE public.balance_alerts TO shopwire_dashboard;
+GRANT INSERT(emails),UPDATE(emails) ON TABLE shopwire.balance_alerts TO shopwire_dashboard;
+GRANT UPDATE(emails) ON TABLE shopwire.balance_alerts TO shopwire_maintenance;
 
-GRANT SELECT ON TABLE public.balances TO shopwire_api_rights;
-GRANT SELECT ON TABLE public.balances TO shopwire_dashboard;
-GRANT SELECT ON TABLE public.balances TO shopwire_functions;
-GRANT SELECT ON TABLE public.balances TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.balances TO shopwire_readonly_rights;
-GRANT SELECT ON TABLE public.balances TO shopwire_worker_rights;
+GRANT INSERT(updated_at),UPDATE(updated_at) ON TABLE shopwire.balance_alerts TO shopwire_dashboard;
 
-GRANT INSERT(account_id) ON TABLE public.balances TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.balances TO shopwire_api_rights;
+GRANT SELECT ON TABLE shopwire.balances TO shopwire_dashboard;
+GRANT SELECT ON TABLE shopwire.balances TO shopwire_functions;
+GRANT SELECT ON TABLE shopwire.balances TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.balances TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.balances TO shopwire_worker_rights;
 
-GRANT UPDATE(balance_cents) ON TABLE public.balances TO shopwire_functions;
+GRANT INSERT(account_id) ON TABLE shopwire.balances TO shopwire_operator_rights;
 
-GRANT UPDATE(transfer_count) ON TABLE public.balances TO shopwire_functions;
+GRANT UPDATE(balance_cents) ON TABLE shopwire.balances TO shopwire_functions;
 
-GRANT UPDATE(order_count) ON TABLE public.balances TO shopwire_functions;
+GRANT UPDATE(transfer_count) ON TABLE shopwire.balances TO shopwire_functions;
 
-GRANT SELECT ON TABLE public.catalogue_announcement TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.catalogue_announcement TO shopwire_readonly_rights;
-GRANT SELECT,UPDATE ON TABLE public.catalogue_announcement TO shopwire_worker_rights;
+GRANT UPDATE(order_count) ON TABLE shopwire.balances TO shopwire_functions;
 
-GRANT SELECT ON TABLE public.catalogue_state TO shopwire_api_rights;
-GRANT SELECT ON TABLE public.catalogue_state TO shopwire_dashboard;
-GRANT SELECT,UPDATE ON TABLE public.catalogue_state TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.catalogue_state TO shopwire_readonly_rights;
-GRANT SELECT,UPDATE ON TABLE public.catalogue_state TO shopwire_worker_rights;
+GRANT SELECT ON TABLE shopwire.catalogue_announcement TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.catalogue_announcement TO shopwire_readonly_rights;
+GRANT SELECT,UPDATE ON TABLE shopwire.catalogue_announcement TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.credentials TO shopwire_dashboard;
+GRANT SELECT ON TABLE shopwire.catalogue_state TO shopwire_api_rights;
+GRANT SELECT ON TABLE shopwire.catalogue_state TO shopwire_dashboard;
+GRANT SELECT,UPDATE ON TABLE shopwire.catalogue_state TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.catalogue_state TO shopwire_readonly_rights;
+GRANT SELECT,UPDATE ON TABLE shopwire.catalogue_state TO shopwire_worker_rights;
 
-GRANT SELECT ON TABLE public.database_identity TO shopwire_api_rights;
-GRANT SELECT ON TABLE public.database_identity TO shopwire_dashboard;
-GRANT SELECT ON TABLE public.database_identity TO shopwire_functions;
-GRANT SELECT,UPDATE ON TABLE public.database_identity TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.database_identity TO shopwire_readonly_rights;
-GRANT SELECT ON TABLE public.database_identity TO shopwire_worker_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.credentials TO shopwire_dashboard;
 
-GRANT UPDATE(behind_since) ON TABLE public.database_identity TO shopwire_worker_rights;
+GRANT SELECT ON TABLE shopwire.database_identity TO shopwire_api_rights;
+GRANT SELECT ON TABLE shopwire.database_identity TO shopwire_dashboard;
+GRANT SELECT ON TABLE shopwire.database_identity TO shopwire_functions;
+GRANT SELECT,UPDATE ON TABLE shopwire.database_identity TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.database_identity TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.database_identity TO shopwire_worker_rights;
 
-GRANT UPDATE(behind_why) ON TABLE public.database_identity TO shopwire_worker_rights;
+GRANT UPDATE(behind_since) ON TABLE shopwire.database_identity TO shopwire_worker_rights;
 
-GRANT UPDATE(journal_id) ON TABLE public.database_identity TO shopwire_worker_rights;
+GRANT UPDATE(behind_why) ON TABLE shopwire.database_identity TO shopwire_worker_rights;
 
-GRANT UPDATE(compared_start) ON TABLE public.database_identity TO shopwire_worker_rights;
+GRANT UPDATE(journal_id) ON TABLE shopwire.database_identity TO shopwire_worker_rights;
 
-GRANT SELECT ON TABLE public.deliveries TO shopwire_api_rights;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.deliveries TO shopwire_dashboard;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.deliveries TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.deliveries TO shopwire_readonly_rights;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.deliveries TO shopwire_worker_rights;
+GRANT UPDATE(compared_start) ON TABLE shopwire.database_identity TO shopwire_worker_rights;
 
-GRANT INSERT(account_id) ON TABLE public.deliveries TO shopwire_api_rights;
-GRANT INSERT(account_id) ON TABLE public.deliveries TO shopwire_functions;
+GRANT SELECT ON TABLE shopwire.deliveries TO shopwire_api_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.deliveries TO shopwire_dashboard;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.deliveries TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.deliveries TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.deliveries TO shopwire_worker_rights;
 
-GRANT INSERT(endpoint_id) ON TABLE public.deliveries TO shopwire_api_rights;
-GRANT INSERT(endpoint_id) ON TABLE public.deliveries TO shopwire_functions;
+GRANT INSERT(account_id) ON TABLE shopwire.deliveries TO shopwire_api_rights;
+GRANT INSERT(account_id) ON TABLE shopwire.deliveries TO shopwire_functions;
 
-GRANT INSERT(event_id) ON TABLE public.deliveries TO shopwire_api_rights;
-GRANT INSERT(event_id) ON TABLE public.deliveries TO shopwire_functions;
+GRANT INSERT(endpoint_id) ON TABLE shopwire.deliveries TO shopwire_api_rights;
+GRANT INSERT(endpoint_id) ON TABLE shopwire.deliveries TO shopwire_functions;
 
-GRANT UPDATE(state) ON TABLE public.deliveries TO shopwire_api_rights;
+GRANT INSERT(event_id) ON TABLE shopwire.deliveries TO shopwire_api_rights;
+GRANT INSERT(event_id) ON TABLE shopwire.deliveries TO shopwire_functions;
 
-GRANT INSERT(created_at) ON TABLE public.deliveries TO shopwire_api_rights;
-GRANT INSERT(created_at) ON TABLE public.deliveries TO shopwire_functions;
+GRANT UPDATE(state) ON TABLE shopwire.deliveries TO shopwire_api_rights;
 
-GRANT INSERT(next_at) ON TABLE public.deliveries TO shopwire_api_rights;
-GRANT INSERT(next_at) ON TABLE public.deliveries TO shopwire_functions;
+GRANT INSERT(created_at) ON TABLE shopwire.deliveries TO shopwire_api_rights;
+GRANT INSERT(created_at) ON TABLE shopwire.deliveries TO shopwire_functions;
 
-GRANT UPDATE(done_at) ON TABLE public.deliveries TO shopwire_api_rights;
+GRANT INSERT(next_at) ON TABLE shopwire.deliveries TO shopwire_api_rights;
+GRANT INSERT(next_at) ON TABLE shopwire.deliveries TO shopwire_functions;
 
-GRANT SELECT ON TABLE public.delivery_attempts TO shopwire_maintenance;
-GRANT SELECT,INSERT,DELETE ON TABLE public.delivery_attempts TO shopwire_operator_rights;
-GRANT SELECT,INSERT,DELETE ON TABLE public.delivery_attempts TO shopwire_worker_rights;
+GRANT UPDATE(done_at) ON TABLE shopwire.deliveries TO shopwire_api_rights;
 
-GRANT SELECT(account_id) ON TABLE public.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(account_id) ON TABLE public.delivery_attempts TO shopwire_functions;
-GRANT SELECT(account_id) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.delivery_attempts TO shopwire_maintenance;
+GRANT SELECT,INSERT,DELETE ON TABLE shopwire.delivery_attempts TO shopwire_operator_rights;
+GRANT SELECT,INSERT,DELETE ON TABLE shopwire.delivery_attempts TO shopwire_worker_rights;
 
-GRANT SELECT(endpoint_id) ON TABLE public.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(endpoint_id) ON TABLE public.delivery_attempts TO shopwire_functions;
-GRANT SELECT(endpoint_id) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+GRANT SELECT(account_id) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(account_id) ON TABLE shopwire.delivery_attempts TO shopwire_functions;
+GRANT SELECT(account_id) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
 
-GRANT SELECT(event_id) ON TABLE public.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(event_id) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+GRANT SELECT(endpoint_id) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(endpoint_id) ON TABLE shopwire.delivery_attempts TO shopwire_functions;
+GRANT SELECT(endpoint_id) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
 
-GRANT SELECT(round) ON TABLE public.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(round) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+GRANT SELECT(event_id) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(event_id) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
 
-GRANT SELECT(n) ON TABLE public.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(n) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+GRANT SELECT(round) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(round) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
 
-GRANT SELECT(started_at) ON TABLE public.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(started_at) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+GRANT SELECT(n) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(n) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
 
-GRANT SELECT(finished_at) ON TABLE public.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(finished_at) ON TABLE public.delivery_attempts TO shopwire_functions;
-GRANT SELECT(finished_at) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+GRANT SELECT(started_at) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(started_at) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
 
-GRANT SELECT(status) ON TABLE public.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(status) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+GRANT SELECT(finished_at) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(finished_at) ON TABLE shopwire.delivery_attempts TO shopwire_functions;
+GRANT SELECT(finished_at) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
 
-GRANT SELECT(error) ON TABLE public.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(error) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+GRANT SELECT(status) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(status) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
 
-GRANT UPDATE(remote_address) ON TABLE public.delivery_attempts TO shopwire_maintenance;
-GRANT SELECT(remote_address) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+GRANT SELECT(error) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(error) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
 
-GRANT SELECT(signed_s) ON TABLE public.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(signed_s) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+GRANT UPDATE(remote_address) ON TABLE shopwire.delivery_attempts TO shopwire_maintenance;
+GRANT SELECT(remote_address) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
 
-GRANT SELECT(signatures) ON TABLE public.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(signatures) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+GRANT SELECT(signed_s) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(signed_s) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
 
-GRANT SELECT(connect_ms) ON TABLE public.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(connect_ms) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+GRANT SELECT(signatures) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(signatures) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
 
-GRANT SELECT(send_ms) ON TABLE public.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(send_ms) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+GRANT SELECT(connect_ms) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(connect_ms) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
 
-GRANT SELECT(wait_ms) ON TABLE public.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(wait_ms) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+GRANT SELECT(send_ms) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(send_ms) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
 
-GRANT SELECT(answer_sealed) ON TABLE public.delivery_attempts TO shopwire_dashboard;
-GRANT UPDATE(answer_sealed) ON TABLE public.delivery_attempts TO shopwire_maintenance;
-GRANT UPDATE(answer_sealed) ON TABLE public.delivery_attempts TO shopwire_operator_rights;
+GRANT SELECT(wait_ms) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(wait_ms) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
 
-GRANT SELECT(answer_kek_id) ON TABLE public.delivery_attempts TO shopwire_api_rights;
-GRANT UPDATE(answer_kek_id) ON TABLE public.delivery_attempts TO shopwire_maintenance;
-GRANT UPDATE(answer_kek_id) ON TABLE public.delivery_attempts TO shopwire_operator_rights;
-GRANT SELECT(answer_kek_id) ON TABLE public.delivery_attempts TO shopwire_readonly_rights;
+GRANT SELECT(answer_sealed) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT UPDATE(answer_sealed) ON TABLE shopwire.delivery_attempts TO shopwire_maintenance;
+GRANT UPDATE(answer_sealed) ON TABLE shopwire.delivery_attempts TO shopwire_operator_rights;
 
-GRANT SELECT,INSERT ON TABLE public.encryption_key_checks TO shopwire_api_rights;
-GRANT SELECT ON TABLE public.encryption_key_checks TO shopwire_dashboard;
-GRANT SELECT,INSERT ON TABLE public.encryption_key_checks TO shopwire_operator_rights;
-GRANT SELECT,INSERT ON TABLE public.encryption_key_checks TO shopwire_worker_rights;
+GRANT SELECT(answer_kek_id) ON TABLE shopwire.delivery_attempts TO shopwire_api_rights;
+GRANT UPDATE(answer_kek_id) ON TABLE shopwire.delivery_attempts TO shopwire_maintenance;
+GRANT UPDATE(answer_kek_id) ON TABLE shopwire.delivery_attempts TO shopwire_operator_rights;
+GRANT SELECT(answer_kek_id) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
 
-GRANT SELECT(kek_id) ON TABLE public.encryption_key_checks TO shopwire_readonly_rights;
+GRANT SELECT,INSERT ON TABLE shopwire.encryption_key_checks TO shopwire_api_rights;
+GRANT SELECT ON TABLE shopwire.encryption_key_checks TO shopwire_dashboard;
+GRANT SELECT,INSERT ON TABLE shopwire.encryption_key_checks TO shopwire_operator_rights;
+GRANT SELECT,INSERT ON TABLE shopwire.encryption_key_checks TO shopwire_worker_rights;
 
-GRANT SELECT(created_at) ON TABLE public.encryption_key_checks TO shopwire_readonly_rights;
+GRANT SELECT(kek_id) ON TABLE shopwire.encryption_key_checks TO shopwire_readonly_rights;
 
-GRANT SELECT ON TABLE public.event_retention TO shopwire_dashboard;
-GRANT SELECT ON TABLE public.event_retention TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.event_retention TO shopwire_readonly_rights;
-GRANT SELECT,UPDATE ON TABLE public.event_retention TO shopwire_worker_rights;
+GRANT SELECT(created_at) ON TABLE shopwire.encryption_key_checks TO shopwire_readonly_rights;
 
-GRANT SELECT,INSERT ON TABLE public.events TO shopwire_dashboard;
-GRANT SELECT,INSERT,DELETE ON TABLE public.events TO shopwire_operator_rights;
-GRANT SELECT,INSERT,DELETE ON TABLE public.events TO shopwire_worker_rights;
+GRANT SELECT ON TABLE shopwire.event_retention TO shopwire_dashboard;
+GRANT SELECT ON TABLE shopwire.event_retention TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.event_retention TO shopwire_readonly_rights;
+GRANT SELECT,UPDATE ON TABLE shopwire.event_retention TO shopwire_worker_rights;
 
-GRANT SELECT(account_id),INSERT(account_id) ON TABLE public.events TO shopwire_api_rights;
-GRANT UPDATE(account_id) ON TABLE public.events TO shopwire_dashboard;
-GRANT SELECT(account_id),INSERT(account_id) ON TABLE public.events TO shopwire_functions;
-GRANT SELECT(account_id) ON TABLE public.events TO shopwire_readonly_rights;
+GRANT SELECT,INSERT ON TABLE shopwire.events TO shopwire_dashboard;
+GRANT SELECT,INSERT,DELETE ON TABLE shopwire.events TO shopwire_operator_rights;
+GRANT SELECT,INSERT,DELETE ON TABLE shopwire.events TO shopwire_worker_rights;
 
-GRANT SELECT(id),INSERT(id) ON TABLE public.events TO shopwire_api_rights;
-GRANT SELECT(id),INSERT(id) ON TABLE public.events TO shopwire_functions;
-GRANT SELECT(id) ON TABLE public.events TO shopwire_readonly_rights;
+GRANT SELECT(account_id),INSERT(account_id) ON TABLE shopwire.events TO shopwire_api_rights;
+GRANT UPDATE(account_id) ON TABLE shopwire.events TO shopwire_dashboard;
+GRANT SELECT(account_id),INSERT(account_id) ON TABLE shopwire.events TO shopwire_functions;
+GRANT SELECT(account_id) ON TABLE shopwire.events TO shopwire_maintenance;
+GRANT SELECT(account_id) ON TABLE shopwire.events TO shopwire_readonly_rights;
 
-GRANT SELECT(type),INSERT(type) ON TABLE public.events TO shopwire_api_rights;
-GRANT INSERT(type) ON TABLE public.events TO shopwire_functions;
-GRANT SELECT(type) ON TABLE public.events TO shopwire_readonly_rights;
+GRANT SELECT(id),INSERT(id) ON TABLE shopwire.events TO shopwire_api_rights;
+GRANT SELECT(id),INSERT(id) ON TABLE shopwire.events TO shopwire_functions;
+GRANT SELECT(id) ON TABLE shopwire.events TO shopwire_maintenance;
+GRANT SELECT(id) ON TABLE shopwire.events TO shopwire_readonly_rights;
 
-GRANT INSERT(order_id) ON TABLE public.events TO shopwire_api_rights;
-GRANT INSERT(order_id) ON TABLE public.events TO shopwire_functions;
-GRANT SELECT(order_id) ON TABLE public.events TO shopwire_readonly_rights;
+GRANT SELECT(type),INSERT(type) ON TABLE shopwire.events TO shopwire_api_rights;
+GRANT INSERT(type) ON TABLE shopwire.events TO shopwire_functions;
+GRANT SELECT(type) ON TABLE shopwire.events TO shopwire_readonly_rights;
 
-GRANT INSERT(revision) ON TABLE public.events TO shopwire_api_rights;
-GRANT INSERT(revision) ON TABLE public.events TO shopwire_functions;
-GRANT SELECT(revision) ON TABLE public.events TO shopwire_readonly_rights;
+GRANT INSERT(order_id) ON TABLE shopwire.events TO shopwire_api_rights;
+GRANT INSERT(order_id) ON TABLE shopwire.events TO shopwire_functions;
+GRANT SELECT(order_id) ON TABLE shopwire.events TO shopwire_readonly_rights;
 
-GRANT INSERT(created_at) ON TABLE public.events TO shopwire_api_rights;
-GRANT INSERT(created_at) ON TABLE public.events TO shopwire_functions;
-GRANT SELECT(created_at) ON TABLE public.events TO shopwire_readonly_rights;
+GRANT INSERT(revision) ON TABLE shopwire.events TO shopwire_api_rights;
+GRANT INSERT(revision) ON TABLE shopwire.events TO shopwire_functions;
+GRANT SELECT(revision) ON TABLE shopwire.events TO shopwire_readonly_rights;
 
-GRANT UPDATE(body_sealed) ON TABLE public.events TO shopwire_operator_rights;
-GRANT UPDATE(body_sealed) ON TABLE public.events TO shopwire_worker_rights;
+GRANT INSERT(created_at) ON TABLE shopwire.events TO shopwire_api_rights;
+GRANT INSERT(created_at) ON TABLE shopwire.events TO shopwire_functions;
+GRANT SELECT(created_at) ON TABLE shopwire.events TO shopwire_readonly_rights;
 
-GRANT SELECT(body_kek_id) ON TABLE public.events TO shopwire_api_rights;
-GRANT UPDATE(body_kek_id) ON TABLE public.events TO shopwire_operator_rights;
-GRANT SELECT(body_kek_id) ON TABLE public.events TO shopwire_readonly_rights;
-GRANT UPDATE(body_kek_id) ON TABLE public.events TO shopwire_worker_rights;
+GRANT UPDATE(body_sealed) ON TABLE shopwire.events TO shopwire_operator_rights;
+GRANT UPDATE(body_sealed) ON TABLE shopwire.events TO shopwire_worker_rights;
 
-GRANT SELECT ON TABLE public.evidence_retention TO shopwire_dashboard;
-GRANT SELECT,UPDATE ON TABLE public.evidence_retention TO shopwire_maintenance;
-GRANT SELECT ON TABLE public.evidence_retention TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.evidence_retention TO shopwire_readonly_rights;
-GRANT SELECT ON TABLE public.evidence_retention TO shopwire_worker_rights;
+GRANT SELECT(body_kek_id) ON TABLE shopwire.events TO shopwire_api_rights;
+GRANT UPDATE(body_kek_id) ON TABLE shopwire.events TO shopwire_operator_rights;
+GRANT SELECT(body_kek_id) ON TABLE shopwire.events TO shopwire_readonly_rights;
+GRANT UPDATE(body_kek_id) ON TABLE shopwire.events TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT ON TABLE public.funding_references TO shopwire_functions;
-GRANT SELECT ON TABLE public.funding_references TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.funding_references TO shopwire_readonly_rights;
-GRANT SELECT ON TABLE public.funding_references TO shopwire_worker_rights;
+GRANT SELECT ON TABLE shopwire.evidence_retention TO shopwire_dashboard;
+GRANT SELECT,UPDATE ON TABLE shopwire.evidence_retention TO shopwire_maintenance;
+GRANT SELECT ON TABLE shopwire.evidence_retention TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.evidence_retention TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.evidence_retention TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.invitations TO shopwire_dashboard;
-GRANT DELETE ON TABLE public.invitations TO shopwire_maintenance;
-GRANT INSERT ON TABLE public.invitations TO shopwire_operator_rights;
+GRANT SELECT,INSERT ON TABLE shopwire.funding_references TO shopwire_functions;
+GRANT SELECT ON TABLE shopwire.funding_references TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.funding_references TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.funding_references TO shopwire_worker_rights;
 
-GRANT SELECT(xmin) ON TABLE public.invitations TO shopwire_functions;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.invitations TO shopwire_dashboard;
+GRANT DELETE ON TABLE shopwire.invitations TO shopwire_maintenance;
+GRANT INSERT ON TABLE shopwire.invitations TO shopwire_operator_rights;
 
-GRANT SELECT(account_id) ON TABLE public.invitations TO shopwire_functions;
-GRANT SELECT(account_id) ON TABLE public.invitations TO shopwire_maintenance;
-GRANT SELECT(account_id) ON TABLE public.invitations TO shopwire_operator_rights;
-GRANT SELECT(account_id) ON TABLE public.invitations TO shopwire_readonly_rights;
+GRANT SELECT(xmin) ON TABLE shopwire.invitations TO shopwire_functions;
 
-GRANT SELECT(id) ON TABLE public.invitations TO shopwire_functions;
-GRANT SELECT(id) ON TABLE public.invitations TO shopwire_operator_rights;
-GRANT SELECT(id) ON TABLE public.invitations TO shopwire_readonly_rights;
+GRANT SELECT(account_id) ON TABLE shopwire.invitations TO shopwire_functions;
+GRANT SELECT(account_id) ON TABLE shopwire.invitations TO shopwire_maintenance;
+GRANT SELECT(account_id) ON TABLE shopwire.invitations TO shopwire_operator_rights;
+GRANT SELECT(account_id) ON TABLE shopwire.invitations TO shopwire_readonly_rights;
 
-GRANT SELECT(email) ON TABLE public.invitations TO shopwire_functions;
-GRANT SELECT(email) ON TABLE public.invitations TO shopwire_maintenance;
-GRANT SELECT(email) ON TABLE public.invitations TO shopwire_operator_rights;
-GRANT SELECT(email) ON TABLE public.invitations TO shopwire_readonly_rights;
+GRANT SELECT(id) ON TABLE shopwire.invitations TO shopwire_functions;
+GRANT SELECT(id) ON TABLE shopwire.invitations TO shopwire_operator_rights;
+GRANT SELECT(id) ON TABLE shopwire.invitations TO shopwire_readonly_rights;
 
-GRANT SELECT(role) ON TABLE public.invitations TO shopwire_operator_rights;
-GRANT SELECT(role) ON TABLE public.invitations TO shopwire_readonly_rights;
+GRANT SELECT(email) ON TABLE shopwire.invitations TO shopwire_functions;
+GRANT SELECT(email) ON TABLE shopwire.invitations TO shopwire_maintenance;
+GRANT SELECT(email) ON TABLE shopwire.invitations TO shopwire_operator_rights;
+GRANT SELECT(email) ON TABLE shopwire.invitations TO shopwire_readonly_rights;
 
-GRANT SELECT(inviter_id) ON TABLE public.invitations TO shopwire_operator_rights;
-GRANT SELECT(inviter_id) ON TABLE public.invitations TO shopwire_readonly_rights;
+GRANT SELECT(role) ON TABLE shopwire.invitations TO shopwire_operator_rights;
+GRANT SELECT(role) ON TABLE shopwire.invitations TO shopwire_readonly_rights;
 
-GRANT SELECT(is_mailed_only) ON TABLE public.invitations TO shopwire_operator_rights;
-GRANT SELECT(is_mailed_only) ON TABLE public.invitations TO shopwire_readonly_rights;
+GRANT SELECT(inviter_id) ON TABLE shopwire.invitations TO shopwire_operator_rights;
+GRANT SELECT(inviter_id) ON TABLE shopwire.invitations TO shopwire_readonly_rights;
 
-GRANT SELECT(created_at) ON TABLE public.invitations TO shopwire_operator_rights;
-GRANT SELECT(created_at) ON TABLE public.invitations TO shopwire_readonly_rights;
+GRANT SELECT(is_mailed_only) ON TABLE shopwire.invitations TO shopwire_operator_rights;
+GRANT SELECT(is_mailed_only) ON TABLE shopwire.invitations TO shopwire_readonly_rights;
 
-GRANT SELECT(expires_at) ON TABLE public.invitations TO shopwire_functions;
-GRANT SELECT(expires_at) ON TABLE public.invitations TO shopwire_maintenance;
-GRANT SELECT(expires_at) ON TABLE public.invitations TO shopwire_operator_rights;
-GRANT SELECT(expires_at) ON TABLE public.invitations TO shopwire_readonly_rights;
+GRANT SELECT(created_at) ON TABLE shopwire.invitations TO shopwire_operator_rights;
+GRANT SELECT(created_at) ON TABLE shopwire.invitations TO shopwire_readonly_rights;
 
-GRANT SELECT(accepted_at) ON TABLE public.invitations TO shopwire_functions;
-GRANT SELECT(accepted_at) ON TABLE public.invitations TO shopwire_maintenance;
-GRANT SELECT(accepted_at) ON TABLE public.invitations TO shopwire_operator_rights;
-GRANT SELECT(accepted_at) ON TABLE public.invitations TO shopwire_readonly_rights;
+GRANT SELECT(expires_at) ON TABLE shopwire.invitations TO shopwire_functions;
+GRANT SELECT(expires_at) ON TABLE shopwire.invitations TO shopwire_maintenance;
+GRANT SELECT(expires_at) ON TABLE shopwire.invitations TO shopwire_operator_rights;
+GRANT SELECT(expires_at) ON TABLE shopwire.invitations TO shopwire_readonly_rights;
 
-GRANT SELECT(withdrawn_at) ON TABLE public.invitations TO shopwire_functions;
-GRANT SELECT(withdrawn_at) ON TABLE public.invitations TO shopwire_maintenance;
-GRANT SELECT(withdrawn_at),UPDATE(withdrawn_at) ON TABLE public.invitations TO shopwire_operator_rights;
-GRANT SELECT(withdrawn_at) ON TABLE public.invitations TO shopwire_readonly_rights;
+GRANT SELECT(accepted_at) ON TABLE shopwire.invitations TO shopwire_functions;
+GRANT SELECT(accepted_at) ON TABLE shopwire.invitations TO shopwire_maintenance;
+GRANT SELECT(accepted_at) ON TABLE shopwire.invitations TO shopwire_operator_rights;
+GRANT SELECT(accepted_at) ON TABLE shopwire.invitations TO shopwire_readonly_rights;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.item_supply TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.item_supply TO shopwire_readonly_rights;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.item_supply TO shopwire_worker_rights;
+GRANT SELECT(withdrawn_at) ON TABLE shopwire.invitations TO shopwire_functions;
+GRANT SELECT(withdrawn_at) ON TABLE shopwire.invitations TO shopwire_maintenance;
+GRANT SELECT(withdrawn_at),UPDATE(withdrawn_at) ON TABLE shopwire.invitations TO shopwire_operator_rights;
+GRANT SELECT(withdrawn_at) ON TABLE shopwire.invitations TO shopwire_readonly_rights;
 
-GRANT SELECT ON TABLE public.items TO shopwire_api_rights;
-GRANT SELECT ON TABLE public.items TO shopwire_dashboard;
-GRANT SELECT ON TABLE public.items TO shopwire_functions;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.items TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.items TO shopwire_readonly_rights;
-GRANT SELECT ON TABLE public.items TO shopwire_worker_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.item_supply TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.item_supply TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.item_supply TO shopwire_worker_rights;
 
-GRANT UPDATE(has_supply) ON TABLE public.items TO shopwire_worker_rights;
+GRANT SELECT ON TABLE shopwire.items TO shopwire_api_rights;
+GRANT SELECT ON TABLE shopwire.items TO shopwire_dashboard;
+GRANT SELECT ON TABLE shopwire.items TO shopwire_functions;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.items TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.items TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.items TO shopwire_worker_rights;
 
-GRANT UPDATE(revision) ON TABLE public.items TO shopwire_worker_rights;
+GRANT UPDATE(has_supply) ON TABLE shopwire.items TO shopwire_worker_rights;
 
-GRANT SELECT,DELETE ON TABLE public.jobs TO shopwire_api_rights;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO shopwire_dashboard;
-GRANT SELECT ON TABLE public.jobs TO shopwire_functions;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.jobs TO shopwire_readonly_rights;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO shopwire_worker_rights;
+GRANT UPDATE(revision) ON TABLE shopwire.items TO shopwire_worker_rights;
 
-GRANT INSERT(account_id) ON TABLE public.jobs TO shopwire_api_rights;
-GRANT INSERT(account_id) ON TABLE public.jobs TO shopwire_functions;
+GRANT SELECT,DELETE ON TABLE shopwire.jobs TO shopwire_api_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.jobs TO shopwire_dashboard;
+GRANT SELECT ON TABLE shopwire.jobs TO shopwire_functions;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.jobs TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.jobs TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.jobs TO shopwire_worker_rights;
 
-GRANT INSERT(queue) ON TABLE public.jobs TO shopwire_api_rights;
-GRANT INSERT(queue) ON TABLE public.jobs TO shopwire_functions;
+GRANT INSERT(account_id) ON TABLE shopwire.jobs TO shopwire_api_rights;
+GRANT INSERT(account_id) ON TABLE shopwire.jobs TO shopwire_functions;
 
-GRANT INSERT(subject) ON TABLE public.jobs TO shopwire_api_rights;
-GRANT INSERT(subject) ON TABLE public.jobs TO shopwire_functions;
+GRANT INSERT(queue) ON TABLE shopwire.jobs TO shopwire_api_rights;
+GRANT INSERT(queue) ON TABLE shopwire.jobs TO shopwire_functions;
 
-GRANT INSERT(run_at),UPDATE(run_at) ON TABLE public.jobs TO shopwire_api_rights;
-GRANT INSERT(run_at),UPDATE(run_at) ON TABLE public.jobs TO shopwire_functions;
+GRANT INSERT(subject) ON TABLE shopwire.jobs TO shopwire_api_rights;
+GRANT INSERT(subject) ON TABLE shopwire.jobs TO shopwire_functions;
 
-GRANT UPDATE(is_woken) ON TABLE public.jobs TO shopwire_api_rights;
-GRANT UPDATE(is_woken) ON TABLE public.jobs TO shopwire_functions;
+GRANT INSERT(run_at),UPDATE(run_at) ON TABLE shopwire.jobs TO shopwire_api_rights;
+GRANT INSERT(run_at),UPDATE(run_at) ON TABLE shopwire.jobs TO shopwire_functions;
 
-GRANT UPDATE(is_backlog) ON TABLE public.jobs TO shopwire_api_rights;
-GRANT UPDATE(is_backlog) ON TABLE public.jobs TO shopwire_functions;
+GRANT UPDATE(is_woken) ON TABLE shopwire.jobs TO shopwire_api_rights;
+GRANT UPDATE(is_woken) ON TABLE shopwire.jobs TO shopwire_functions;
 
-GRANT INSERT(created_at) ON TABLE public.jobs TO shopwire_api_rights;
-GRANT INSERT(created_at) ON TABLE public.jobs TO shopwire_functions;
+GRANT UPDATE(is_backlog) ON TABLE shopwire.jobs TO shopwire_api_rights;
+GRANT UPDATE(is_backlog) ON TABLE shopwire.jobs TO shopwire_functions;
 
-GRANT SELECT,INSERT ON TABLE public.journal_comparisons TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.journal_comparisons TO shopwire_readonly_rights;
+GRANT INSERT(created_at) ON TABLE shopwire.jobs TO shopwire_api_rights;
+GRANT INSERT(created_at) ON TABLE shopwire.jobs TO shopwire_functions;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.key_last_uses TO shopwire_api_rights;
-GRANT SELECT ON TABLE public.key_last_uses TO shopwire_dashboard;
-GRANT SELECT ON TABLE public.key_last_uses TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.key_last_uses TO shopwire_readonly_rights;
+GRANT SELECT,INSERT ON TABLE shopwire.journal_comparisons TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.journal_comparisons TO shopwire_readonly_rights;
 
-GRANT SELECT(account_id) ON TABLE public.key_last_uses TO shopwire_maintenance;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.key_last_uses TO shopwire_api_rights;
+GRANT SELECT ON TABLE shopwire.key_last_uses TO shopwire_dashboard;
+GRANT SELECT ON TABLE shopwire.key_last_uses TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.key_last_uses TO shopwire_readonly_rights;
 
-GRANT UPDATE(last_address) ON TABLE public.key_last_uses TO shopwire_maintenance;
+GRANT SELECT(account_id) ON TABLE shopwire.key_last_uses TO shopwire_maintenance;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.key_usage TO shopwire_api_rights;
-GRANT SELECT ON TABLE public.key_usage TO shopwire_dashboard;
-GRANT SELECT,DELETE ON TABLE public.key_usage TO shopwire_maintenance;
-GRANT SELECT ON TABLE public.key_usage TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.key_usage TO shopwire_readonly_rights;
-GRANT SELECT,DELETE ON TABLE public.key_usage TO shopwire_worker_rights;
+GRANT UPDATE(last_address) ON TABLE shopwire.key_last_uses TO shopwire_maintenance;
 
-GRANT UPDATE(hour) ON TABLE public.key_usage TO shopwire_worker_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.key_usage TO shopwire_api_rights;
+GRANT SELECT ON TABLE shopwire.key_usage TO shopwire_dashboard;
+GRANT SELECT,DELETE ON TABLE shopwire.key_usage TO shopwire_maintenance;
+GRANT SELECT ON TABLE shopwire.key_usage TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.key_usage TO shopwire_readonly_rights;
+GRANT SELECT,DELETE ON TABLE shopwire.key_usage TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT ON TABLE public.link_fingerprints TO shopwire_operator_rights;
-GRANT SELECT,INSERT ON TABLE public.link_fingerprints TO shopwire_worker_rights;
+GRANT UPDATE(hour) ON TABLE shopwire.key_usage TO shopwire_worker_rights;
 
-GRANT SELECT(seen_at) ON TABLE public.link_fingerprints TO shopwire_readonly_rights;
+GRANT SELECT,INSERT ON TABLE shopwire.link_fingerprints TO shopwire_operator_rights;
+GRANT SELECT,INSERT ON TABLE shopwire.link_fingerprints TO shopwire_worker_rights;
 
-GRANT SELECT(made_by) ON TABLE public.link_fingerprints TO shopwire_readonly_rights;
+GRANT SELECT(seen_at) ON TABLE shopwire.link_fingerprints TO shopwire_readonly_rights;
 
-GRANT INSERT ON TABLE public.link_reads TO shopwire_api_rights;
-GRANT SELECT ON TABLE public.link_reads TO shopwire_dashboard;
-GRANT SELECT,DELETE ON TABLE public.link_reads TO shopwire_maintenance;
-GRANT SELECT ON TABLE public.link_reads TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.link_reads TO shopwire_readonly_rights;
+GRANT SELECT(made_by) ON TABLE shopwire.link_fingerprints TO shopwire_readonly_rights;
 
-GRANT SELECT ON TABLE public.link_retention TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.link_retention TO shopwire_readonly_rights;
-GRANT SELECT,UPDATE ON TABLE public.link_retention TO shopwire_worker_rights;
+GRANT INSERT ON TABLE shopwire.link_reads TO shopwire_api_rights;
+GRANT SELECT ON TABLE shopwire.link_reads TO shopwire_dashboard;
+GRANT SELECT,DELETE ON TABLE shopwire.link_reads TO shopwire_maintenance;
+GRANT SELECT ON TABLE shopwire.link_reads TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.link_reads TO shopwire_readonly_rights;
 
-GRANT SELECT ON TABLE public.links_kept_longer TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.links_kept_longer TO shopwire_readonly_rights;
-GRANT SELECT,INSERT,DELETE ON TABLE public.links_kept_longer TO shopwire_worker_rights;
+GRANT SELECT ON TABLE shopwire.link_retention TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.link_retention TO shopwire_readonly_rights;
+GRANT SELECT,UPDATE ON TABLE shopwire.link_retention TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT ON TABLE public.lost_links TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.lost_links TO shopwire_worker_rights;
+GRANT SELECT ON TABLE shopwire.links_kept_longer TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.links_kept_longer TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,DELETE ON TABLE shopwire.links_kept_longer TO shopwire_worker_rights;
 
-GRANT SELECT(account_id) ON TABLE public.lost_links TO shopwire_readonly_rights;
+GRANT SELECT,INSERT ON TABLE shopwire.lost_links TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.lost_links TO shopwire_worker_rights;
 
-GRANT SELECT(order_id) ON TABLE public.lost_links TO shopwire_readonly_rights;
+GRANT SELECT(account_id) ON TABLE shopwire.lost_links TO shopwire_readonly_rights;
 
-GRANT SELECT(sold_at) ON TABLE public.lost_links TO shopwire_readonly_rights;
+GRANT SELECT(order_id) ON TABLE shopwire.lost_links TO shopwire_readonly_rights;
 
-GRANT SELECT(found_at) ON TABLE public.lost_links TO shopwire_readonly_rights;
+GRANT SELECT(sold_at) ON TABLE shopwire.lost_links TO shopwire_readonly_rights;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memberships TO shopwire_dashboard;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memberships TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.memberships TO shopwire_readonly_rights;
-GRANT SELECT ON TABLE public.memberships TO shopwire_worker_rights;
+GRANT SELECT(found_at) ON TABLE shopwire.lost_links TO shopwire_readonly_rights;
 
-GRANT SELECT(account_id) ON TABLE public.memberships TO shopwire_functions;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.memberships TO shopwire_dashboard;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.memberships TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.memberships TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.memberships TO shopwire_worker_rights;
 
-GRANT SELECT(person_id) ON TABLE public.memberships TO shopwire_functions;
-GRANT SELECT(person_id) ON TABLE public.memberships TO shopwire_maintenance;
+GRANT SELECT(account_id) ON TABLE shopwire.memberships TO shopwire_functions;
 
-GRANT SELECT(role) ON TABLE public.memberships TO shopwire_functions;
+GRANT SELECT(person_id) ON TABLE shopwire.memberships TO shopwire_functions;
+GRANT SELECT(person_id) ON TABLE shopwire.memberships TO shopwire_maintenance;
 
-GRANT SELECT ON TABLE public.notices TO shopwire_dashboard;
-GRANT SELECT,INSERT ON TABLE public.notices TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.notices TO shopwire_readonly_rights;
-GRANT SELECT,INSERT ON TABLE public.notices TO shopwire_worker_rights;
+GRANT SELECT(role) ON TABLE shopwire.memberships TO shopwire_functions;
 
-GRANT SELECT,UPDATE ON TABLE public.operator_invitations TO shopwire_dashboard;
-GRANT INSERT ON TABLE public.operator_invitations TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.notices TO shopwire_dashboard;
+GRANT SELECT,INSERT ON TABLE shopwire.notices TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.notices TO shopwire_readonly_rights;
+GRANT SELECT,INSERT ON TABLE shopwire.notices TO shopwire_worker_rights;
 
-GRANT SELECT(id) ON TABLE public.operator_invitations TO shopwire_readonly_rights;
+GRANT SELECT,UPDATE ON TABLE shopwire.operator_invitations TO shopwire_dashboard;
+GRANT INSERT ON TABLE shopwire.operator_invitations TO shopwire_operator_rights;
 
-GRANT SELECT(email) ON TABLE public.operator_invitations TO shopwire_readonly_rights;
+GRANT SELECT(id) ON TABLE shopwire.operator_invitations TO shopwire_readonly_rights;
 
-GRANT SELECT(name) ON TABLE public.operator_invitations TO shopwire_readonly_rights;
+GRANT SELECT(email) ON TABLE shopwire.operator_invitations TO shopwire_readonly_rights;
 
-GRANT SELECT(created_at) ON TABLE public.operator_invitations TO shopwire_readonly_rights;
+GRANT SELECT(name) ON TABLE shopwire.operator_invitations TO shopwire_readonly_rights;
 
-GRANT SELECT(expires_at) ON TABLE public.operator_invitations TO shopwire_readonly_rights;
+GRANT SELECT(created_at) ON TABLE shopwire.operator_invitations TO shopwire_readonly_rights;
 
-GRANT SELECT(accepted_at) ON TABLE public.operator_invitations TO shopwire_readonly_rights;
+GRANT SELECT(expires_at) ON TABLE shopwire.operator_invitations TO shopwire_readonly_rights;
 
-GRANT SELECT,INSERT ON TABLE public.operator_tokens TO shopwire_operator_rights;
+GRANT SELECT(accepted_at) ON TABLE shopwire.operator_invitations TO shopwire_readonly_rights;
 
-GRANT SELECT(id) ON TABLE public.operator_tokens TO shopwire_readonly_rights;
+GRANT SELECT,INSERT ON TABLE shopwire.operator_tokens TO shopwire_operator_rights;
 
-GRANT SELECT(email) ON TABLE public.operator_tokens TO shopwire_readonly_rights;
+GRANT SELECT(id) ON TABLE shopwire.operator_tokens TO shopwire_readonly_rights;
 
-GRANT SELECT(added_by) ON TABLE public.operator_tokens TO shopwire_readonly_rights;
+GRANT SELECT(email) ON TABLE shopwire.operator_tokens TO shopwire_readonly_rights;
 
-GRANT SELECT(created_at) ON TABLE public.operator_tokens TO shopwire_readonly_rights;
+GRANT SELECT(added_by) ON TABLE shopwire.operator_tokens TO shopwire_readonly_rights;
 
-GRANT SELECT(expires_at) ON TABLE public.operator_tokens TO shopwire_readonly_rights;
+GRANT SELECT(created_at) ON TABLE shopwire.operator_tokens TO shopwire_readonly_rights;
 
-GRANT UPDATE(revoked_at) ON TABLE public.operator_tokens TO shopwire_operator_rights;
-GRANT SELECT(revoked_at) ON TABLE public.operator_tokens TO shopwire_readonly_rights;
+GRANT SELECT(expires_at) ON TABLE shopwire.operator_tokens TO shopwire_readonly_rights;
 
-GRANT INSERT ON TABLE public.order_attempts TO shopwire_api_rights;
-GRANT SELECT ON TABLE public.order_attempts TO shopwire_dashboard;
-GRANT SELECT,DELETE ON TABLE public.order_attempts TO shopwire_maintenance;
-GRANT SELECT ON TABLE public.order_attempts TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.order_attempts TO shopwire_readonly_rights;
+GRANT UPDATE(revoked_at) ON TABLE shopwire.operator_tokens TO shopwire_operator_rights;
+GRANT SELECT(revoked_at) ON TABLE shopwire.operator_tokens TO shopwire_readonly_rights;
 
-GRANT SELECT ON TABLE public.order_backlog TO shopwire_api_rights;
-GRANT SELECT ON TABLE public.order_backlog TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.order_backlog TO shopwire_readonly_rights;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.order_backlog TO shopwire_worker_rights;
+GRANT INSERT ON TABLE shopwire.order_answers TO shopwire_api_rights;
+GRANT SELECT ON TABLE shopwire.order_answers TO shopwire_dashboard;
+GRANT SELECT,DELETE ON TABLE shopwire.order_answers TO shopwire_maintenance;
+GRANT SELECT ON TABLE shopwire.order_answers TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.order_answers TO shopwire_readonly_rights;
 
-GRANT SELECT ON TABLE public.order_lines TO shopwire_api_rights;
-GRANT SELECT ON TABLE public.order_lines TO shopwire_dashboard;
-GRANT INSERT ON TABLE public.order_lines TO shopwire_functions;
-GRANT SELECT ON TABLE public.order_lines TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.order_lines TO shopwire_readonly_rights;
-GRANT SELECT ON TABLE public.order_lines TO shopwire_worker_rights;
+GRANT INSERT ON TABLE shopwire.order_attempts TO shopwire_api_rights;
+GRANT SELECT ON TABLE shopwire.order_attempts TO shopwire_dashboard;
+GRANT SELECT,DELETE ON TABLE shopwire.order_attempts TO shopwire_maintenance;
+GRANT SELECT ON TABLE shopwire.order_attempts TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.order_attempts TO shopwire_readonly_rights;
 
-GRANT SELECT ON TABLE public.order_links TO shopwire_dashboard;
-GRANT SELECT,INSERT,DELETE ON TABLE public.order_links TO shopwire_operator_rights;
-GRANT SELECT,INSERT,DELETE ON TABLE public.order_links TO shopwire_worker_rights;
+GRANT SELECT ON TABLE shopwire.order_backlog TO shopwire_api_rights;
+GRANT SELECT ON TABLE shopwire.order_backlog TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.order_backlog TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.order_backlog TO shopwire_worker_rights;
 
-GRANT SELECT(account_id) ON TABLE public.order_links TO shopwire_api_rights;
-GRANT SELECT(account_id) ON TABLE public.order_links TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.order_lines TO shopwire_api_rights;
+GRANT SELECT ON TABLE shopwire.order_lines TO shopwire_dashboard;
+GRANT INSERT ON TABLE shopwire.order_lines TO shopwire_functions;
+GRANT SELECT ON TABLE shopwire.order_lines TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.order_lines TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.order_lines TO shopwire_worker_rights;
 
-GRANT SELECT(order_id) ON TABLE public.order_links TO shopwire_api_rights;
-GRANT SELECT(order_id) ON TABLE public.order_links TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.order_links TO shopwire_dashboard;
+GRANT SELECT,INSERT,DELETE ON TABLE shopwire.order_links TO shopwire_operator_rights;
+GRANT SELECT,INSERT,DELETE ON TABLE shopwire.order_links TO shopwire_worker_rights;
 
-GRANT SELECT(line) ON TABLE public.order_links TO shopwire_api_rights;
-GRANT SELECT(line) ON TABLE public.order_links TO shopwire_readonly_rights;
+GRANT SELECT(account_id) ON TABLE shopwire.order_links TO shopwire_api_rights;
+GRANT SELECT(account_id) ON TABLE shopwire.order_links TO shopwire_readonly_rights;
 
-GRANT SELECT(unit) ON TABLE public.order_links TO shopwire_api_rights;
-GRANT SELECT(unit) ON TABLE public.order_links TO shopwire_readonly_rights;
+GRANT SELECT(order_id) ON TABLE shopwire.order_links TO shopwire_api_rights;
+GRANT SELECT(order_id) ON TABLE shopwire.order_links TO shopwire_readonly_rights;
 
-GRANT SELECT(link_sealed) ON TABLE public.order_links TO shopwire_api_rights;
-GRANT UPDATE(link_sealed) ON TABLE public.order_links TO shopwire_operator_rights;
-GRANT UPDATE(link_sealed) ON TABLE public.order_links TO shopwire_worker_rights;
+GRANT SELECT(line) ON TABLE shopwire.order_links TO shopwire_api_rights;
+GRANT SELECT(line) ON TABLE shopwire.order_links TO shopwire_readonly_rights;
 
-GRANT SELECT(link_kek_id) ON TABLE public.order_links TO shopwire_api_rights;
-GRANT UPDATE(link_kek_id) ON TABLE public.order_links TO shopwire_operator_rights;
-GRANT SELECT(link_kek_id) ON TABLE public.order_links TO shopwire_readonly_rights;
-GRANT UPDATE(link_kek_id) ON TABLE public.order_links TO shopwire_worker_rights;
+GRANT SELECT(unit) ON TABLE shopwire.order_links TO shopwire_api_rights;
+GRANT SELECT(unit) ON TABLE shopwire.order_links TO shopwire_readonly_rights;
 
-GRANT SELECT(source) ON TABLE public.order_links TO shopwire_readonly_rights;
+GRANT SELECT(link_sealed) ON TABLE shopwire.order_links TO shopwire_api_rights;
+GRANT UPDATE(link_sealed) ON TABLE shopwire.order_links TO shopwire_operator_rights;
+GRANT UPDATE(link_sealed) ON TABLE shopwire.order_links TO shopwire_worker_rights;
 
-GRANT SELECT(obtained_at) ON TABLE public.order_links TO shopwire_readonly_rights;
+GRANT SELECT(link_kek_id) ON TABLE shopwire.order_links TO shopwire_api_rights;
+GRANT UPDATE(link_kek_id) ON TABLE shopwire.order_links TO shopwire_operator_rights;
+GRANT SELECT(link_kek_id) ON TABLE shopwire.order_links TO shopwire_readonly_rights;
+GRANT UPDATE(link_kek_id) ON TABLE shopwire.order_links TO shopwire_worker_rights;
 
-GRANT SELECT(erased_at) ON TABLE public.order_links TO shopwire_api_rights;
-GRANT UPDATE(erased_at) ON TABLE public.order_links TO shopwire_operator_rights;
-GRANT SELECT(erased_at) ON TABLE public.order_links TO shopwire_readonly_rights;
-GRANT UPDATE(erased_at) ON TABLE public.order_links TO shopwire_worker_rights;
+GRANT SELECT(source) ON TABLE shopwire.order_links TO shopwire_readonly_rights;
 
-GRANT SELECT ON TABLE public.orders TO shopwire_dashboard;
-GRANT SELECT,INSERT ON TABLE public.orders TO shopwire_functions;
-GRANT SELECT ON TABLE public.orders TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.orders TO shopwire_readonly_rights;
-GRANT SELECT ON TABLE public.orders TO shopwire_worker_rights;
+GRANT SELECT(obtained_at) ON TABLE shopwire.order_links TO shopwire_readonly_rights;
 
-GRANT SELECT(account_id) ON TABLE public.orders TO shopwire_api_rights;
-GRANT SELECT(account_id) ON TABLE public.orders TO shopwire_maintenance;
+GRANT SELECT(erased_at) ON TABLE shopwire.order_links TO shopwire_api_rights;
+GRANT UPDATE(erased_at) ON TABLE shopwire.order_links TO shopwire_operator_rights;
+GRANT SELECT(erased_at) ON TABLE shopwire.order_links TO shopwire_readonly_rights;
+GRANT UPDATE(erased_at) ON TABLE shopwire.order_links TO shopwire_worker_rights;
 
-GRANT SELECT(id) ON TABLE public.orders TO shopwire_api_rights;
-GRANT SELECT(id) ON TABLE public.orders TO shopwire_maintenance;
+GRANT SELECT ON TABLE shopwire.orders TO shopwire_dashboard;
+GRANT SELECT,INSERT ON TABLE shopwire.orders TO shopwire_functions;
+GRANT SELECT ON TABLE shopwire.orders TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.orders TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.orders TO shopwire_worker_rights;
 
-GRANT SELECT(status) ON TABLE public.orders TO shopwire_api_rights;
-GRANT UPDATE(status) ON TABLE public.orders TO shopwire_operator_rights;
-GRANT UPDATE(status) ON TABLE public.orders TO shopwire_worker_rights;
+GRANT SELECT(account_id) ON TABLE shopwire.orders TO shopwire_api_rights;
+GRANT SELECT(account_id) ON TABLE shopwire.orders TO shopwire_maintenance;
 
-GRANT SELECT(total_cents) ON TABLE public.orders TO shopwire_api_rights;
+GRANT SELECT(id) ON TABLE shopwire.orders TO shopwire_api_rights;
+GRANT SELECT(id) ON TABLE shopwire.orders TO shopwire_maintenance;
 
-GRANT SELECT(client_address),UPDATE(client_address) ON TABLE public.orders TO shopwire_maintenance;
+GRANT SELECT(status) ON TABLE shopwire.orders TO shopwire_api_rights;
+GRANT UPDATE(status) ON TABLE shopwire.orders TO shopwire_operator_rights;
+GRANT UPDATE(status) ON TABLE shopwire.orders TO shopwire_worker_rights;
 
-GRANT SELECT(created_at) ON TABLE public.orders TO shopwire_api_rights;
+GRANT SELECT(total_cents) ON TABLE shopwire.orders TO shopwire_api_rights;
 
-GRANT SELECT(delivered_at) ON TABLE public.orders TO shopwire_api_rights;
-GRANT UPDATE(delivered_at) ON TABLE public.orders TO shopwire_operator_rights;
-GRANT UPDATE(delivered_at) ON TABLE public.orders TO shopwire_worker_rights;
+GRANT SELECT(client_address),UPDATE(client_address) ON TABLE shopwire.orders TO shopwire_maintenance;
 
-GRANT SELECT(cancelled_at) ON TABLE public.orders TO shopwire_api_rights;
-GRANT UPDATE(cancelled_at) ON TABLE public.orders TO shopwire_operator_rights;
-GRANT UPDATE(cancelled_at) ON TABLE public.orders TO shopwire_worker_rights;
+GRANT SELECT(created_at) ON TABLE shopwire.orders TO shopwire_api_rights;
+GRANT SELECT(created_at) ON TABLE shopwire.orders TO shopwire_maintenance;
 
-GRANT SELECT(cancel_reason) ON TABLE public.orders TO shopwire_api_rights;
-GRANT UPDATE(cancel_reason) ON TABLE public.orders TO shopwire_operator_rights;
-GRANT UPDATE(cancel_reason) ON TABLE public.orders TO shopwire_worker_rights;
+GRANT SELECT(delivered_at) ON TABLE shopwire.orders TO shopwire_api_rights;
+GRANT UPDATE(delivered_at) ON TABLE shopwire.orders TO shopwire_operator_rights;
+GRANT UPDATE(delivered_at) ON TABLE shopwire.orders TO shopwire_worker_rights;
 
-GRANT DELETE ON TABLE public.outgoing_mail TO shopwire_maintenance;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.outgoing_mail TO shopwire_operator_rights;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.outgoing_mail TO shopwire_worker_rights;
+GRANT SELECT(cancelled_at) ON TABLE shopwire.orders TO shopwire_api_rights;
+GRANT UPDATE(cancelled_at) ON TABLE shopwire.orders TO shopwire_operator_rights;
+GRANT UPDATE(cancelled_at) ON TABLE shopwire.orders TO shopwire_worker_rights;
 
-GRANT INSERT(id) ON TABLE public.outgoing_mail TO shopwire_dashboard;
-GRANT SELECT(id) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
+GRANT SELECT(cancel_reason) ON TABLE shopwire.orders TO shopwire_api_rights;
+GRANT UPDATE(cancel_reason) ON TABLE shopwire.orders TO shopwire_operator_rights;
+GRANT UPDATE(cancel_reason) ON TABLE shopwire.orders TO shopwire_worker_rights;
 
-GRANT INSERT(account_id) ON TABLE public.outgoing_mail TO shopwire_dashboard;
-GRANT SELECT(account_id) ON TABLE public.outgoing_mail TO shopwire_maintenance;
-GRANT SELECT(account_id) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
+GRANT DELETE ON TABLE shopwire.outgoing_mail TO shopwire_maintenance;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.outgoing_mail TO shopwire_operator_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.outgoing_mail TO shopwire_worker_rights;
 
-GRANT INSERT(to_address) ON TABLE public.outgoing_mail TO shopwire_dashboard;
-GRANT SELECT(to_address) ON TABLE public.outgoing_mail TO shopwire_maintenance;
-GRANT SELECT(to_address) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
+GRANT INSERT(id) ON TABLE shopwire.outgoing_mail TO shopwire_dashboard;
+GRANT SELECT(id) ON TABLE shopwire.outgoing_mail TO shopwire_readonly_rights;
 
-GRANT INSERT(subject) ON TABLE public.outgoing_mail TO shopwire_dashboard;
-GRANT SELECT(subject) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
+GRANT INSERT(account_id) ON TABLE shopwire.outgoing_mail TO shopwire_dashboard;
+GRANT SELECT(account_id) ON TABLE shopwire.outgoing_mail TO shopwire_maintenance;
+GRANT SELECT(account_id) ON TABLE shopwire.outgoing_mail TO shopwire_readonly_rights;
 
-GRANT INSERT(body_sealed) ON TABLE public.outgoing_mail TO shopwire_dashboard;
+GRANT INSERT(to_address) ON TABLE shopwire.outgoing_mail TO shopwire_dashboard;
+GRANT SELECT(to_address) ON TABLE shopwire.outgoing_mail TO shopwire_maintenance;
+GRANT SELECT(to_address) ON TABLE shopwire.outgoing_mail TO shopwire_readonly_rights;
 
-GRANT SELECT(body_kek_id) ON TABLE public.outgoing_mail TO shopwire_api_rights;
-GRANT INSERT(body_kek_id) ON TABLE public.outgoing_mail TO shopwire_dashboard;
-GRANT SELECT(body_kek_id) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
+GRANT INSERT(subject) ON TABLE shopwire.outgoing_mail TO shopwire_dashboard;
+GRANT SELECT(subject) ON TABLE shopwire.outgoing_mail TO shopwire_readonly_rights;
 
-GRANT INSERT(created_at) ON TABLE public.outgoing_mail TO shopwire_dashboard;
-GRANT SELECT(created_at) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
+GRANT INSERT(body_sealed) ON TABLE shopwire.outgoing_mail TO shopwire_dashboard;
 
-GRANT SELECT(attempts) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
+GRANT SELECT(body_kek_id) ON TABLE shopwire.outgoing_mail TO shopwire_api_rights;
+GRANT INSERT(body_kek_id) ON TABLE shopwire.outgoing_mail TO shopwire_dashboard;
+GRANT SELECT(body_kek_id) ON TABLE shopwire.outgoing_mail TO shopwire_readonly_rights;
 
-GRANT INSERT(next_at) ON TABLE public.outgoing_mail TO shopwire_dashboard;
-GRANT SELECT(next_at) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
+GRANT INSERT(created_at) ON TABLE shopwire.outgoing_mail TO shopwire_dashboard;
+GRANT SELECT(created_at) ON TABLE shopwire.outgoing_mail TO shopwire_readonly_rights;
 
-GRANT SELECT(sent_at) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
+GRANT SELECT(attempts) ON TABLE shopwire.outgoing_mail TO shopwire_readonly_rights;
 
-GRANT SELECT(failed_at) ON TABLE public.outgoing_mail TO shopwire_readonly_rights;
+GRANT INSERT(next_at) ON TABLE shopwire.outgoing_mail TO shopwire_dashboard;
+GRANT SELECT(next_at) ON TABLE shopwire.outgoing_mail TO shopwire_readonly_rights;
 
-GRANT SELECT,INSERT ON TABLE public.own_keys TO shopwire_dashboard;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.own_keys TO shopwire_operator_rights;
-GRANT SELECT,INSERT ON TABLE public.own_keys TO shopwire_worker_rights;
+GRANT SELECT(sent_at) ON TABLE shopwire.outgoing_mail TO shopwire_readonly_rights;
 
-GRANT SELECT(key_kek_id) ON TABLE public.own_keys TO shopwire_api_rights;
+GRANT SELECT(failed_at) ON TABLE shopwire.outgoing_mail TO shopwire_readonly_rights;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.passkeys TO shopwire_dashboard;
-GRANT DELETE ON TABLE public.passkeys TO shopwire_operator_rights;
+GRANT SELECT,INSERT ON TABLE shopwire.own_keys TO shopwire_dashboard;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.own_keys TO shopwire_operator_rights;
+GRANT SELECT,INSERT ON TABLE shopwire.own_keys TO shopwire_worker_rights;
 
-GRANT SELECT(person_id) ON TABLE public.passkeys TO shopwire_operator_rights;
+GRANT SELECT(key_kek_id) ON TABLE shopwire.own_keys TO shopwire_api_rights;
 
-GRANT SELECT ON TABLE public.payment_events TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.payment_events TO shopwire_readonly_rights;
-GRANT SELECT ON TABLE public.payment_events TO shopwire_worker_rights;
+GRANT SELECT ON TABLE shopwire.paid_orders TO shopwire_api_rights;
+GRANT SELECT ON TABLE shopwire.paid_orders TO shopwire_dashboard;
+GRANT SELECT ON TABLE shopwire.paid_orders TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.paid_orders TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.paid_orders TO shopwire_worker_rights;
 
-GRANT INSERT(provider) ON TABLE public.payment_events TO shopwire_dashboard;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.passkeys TO shopwire_dashboard;
+GRANT DELETE ON TABLE shopwire.passkeys TO shopwire_operator_rights;
 
-GRANT INSERT(event_id) ON TABLE public.payment_events TO shopwire_dashboard;
+GRANT SELECT(person_id) ON TABLE shopwire.passkeys TO shopwire_operator_rights;
 
-GRANT INSERT(subject) ON TABLE public.payment_events TO shopwire_dashboard;
+GRANT SELECT ON TABLE shopwire.payment_events TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.payment_events TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.payment_events TO shopwire_worker_rights;
 
-GRANT INSERT(facts) ON TABLE public.payment_events TO shopwire_dashboard;
+GRANT INSERT(provider) ON TABLE shopwire.payment_events TO shopwire_dashboard;
 
-GRANT INSERT(received_at) ON TABLE public.payment_events TO shopwire_dashboard;
+GRANT INSERT(event_id) ON TABLE shopwire.payment_events TO shopwire_dashboard;
 
-GRANT UPDATE(state) ON TABLE public.payment_events TO shopwire_operator_rights;
-GRANT UPDATE(state) ON TABLE public.payment_events TO shopwire_worker_rights;
+GRANT INSERT(subject) ON TABLE shopwire.payment_events TO shopwire_dashboard;
 
-GRANT UPDATE(next_at) ON TABLE public.payment_events TO shopwire_operator_rights;
-GRANT UPDATE(next_at) ON TABLE public.payment_events TO shopwire_worker_rights;
+GRANT INSERT(facts) ON TABLE shopwire.payment_events TO shopwire_dashboard;
 
-GRANT UPDATE(decided_at) ON TABLE public.payment_events TO shopwire_operator_rights;
-GRANT UPDATE(decided_at) ON TABLE public.payment_events TO shopwire_worker_rights;
+GRANT INSERT(received_at) ON TABLE shopwire.payment_events TO shopwire_dashboard;
 
-GRANT UPDATE(note) ON TABLE public.payment_events TO shopwire_operator_rights;
-GRANT UPDATE(note) ON TABLE public.payment_events TO shopwire_worker_rights;
+GRANT UPDATE(state) ON TABLE shopwire.payment_events TO shopwire_operator_rights;
+GRANT UPDATE(state) ON TABLE shopwire.payment_events TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.people TO shopwire_dashboard;
-GRANT DELETE ON TABLE public.people TO shopwire_maintenance;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.people TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.people TO shopwire_readonly_rights;
-GRANT SELECT ON TABLE public.people TO shopwire_worker_rights;
+GRANT UPDATE(next_at) ON TABLE shopwire.payment_events TO shopwire_operator_rights;
+GRANT UPDATE(next_at) ON TABLE shopwire.payment_events TO shopwire_worker_rights;
 
-GRANT SELECT(id) ON TABLE public.people TO shopwire_functions;
-GRANT SELECT(id) ON TABLE public.people TO shopwire_maintenance;
+GRANT UPDATE(decided_at) ON TABLE shopwire.payment_events TO shopwire_operator_rights;
+GRANT UPDATE(decided_at) ON TABLE shopwire.payment_events TO shopwire_worker_rights;
 
-GRANT SELECT(kind) ON TABLE public.people TO shopwire_maintenance;
+GRANT UPDATE(note) ON TABLE shopwire.payment_events TO shopwire_operator_rights;
+GRANT UPDATE(note) ON TABLE shopwire.payment_events TO shopwire_worker_rights;
 
-GRANT SELECT(email) ON TABLE public.people TO shopwire_functions;
-GRANT SELECT(email) ON TABLE public.people TO shopwire_maintenance;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.people TO shopwire_dashboard;
+GRANT DELETE ON TABLE shopwire.people TO shopwire_maintenance;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.people TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.people TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.people TO shopwire_worker_rights;
 
-GRANT INSERT ON TABLE public.personal_tokens TO shopwire_dashboard;
-GRANT DELETE ON TABLE public.personal_tokens TO shopwire_maintenance;
+GRANT SELECT(id) ON TABLE shopwire.people TO shopwire_functions;
+GRANT SELECT(id) ON TABLE shopwire.people TO shopwire_maintenance;
 
-GRANT SELECT(account_id) ON TABLE public.personal_tokens TO shopwire_dashboard;
-GRANT SELECT(account_id) ON TABLE public.personal_tokens TO shopwire_functions;
-GRANT SELECT(account_id) ON TABLE public.personal_tokens TO shopwire_maintenance;
-GRANT SELECT(account_id) ON TABLE public.personal_tokens TO shopwire_operator_rights;
-GRANT SELECT(account_id) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
+GRANT SELECT(kind) ON TABLE shopwire.people TO shopwire_maintenance;
 
-GRANT SELECT(id) ON TABLE public.personal_tokens TO shopwire_dashboard;
-GRANT SELECT(id) ON TABLE public.personal_tokens TO shopwire_functions;
-GRANT SELECT(id) ON TABLE public.personal_tokens TO shopwire_operator_rights;
-GRANT SELECT(id) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
+GRANT SELECT(email) ON TABLE shopwire.people TO shopwire_functions;
+GRANT SELECT(email) ON TABLE shopwire.people TO shopwire_maintenance;
 
-GRANT SELECT(person_id) ON TABLE public.personal_tokens TO shopwire_dashboard;
-GRANT SELECT(person_id) ON TABLE public.personal_tokens TO shopwire_functions;
-GRANT SELECT(person_id) ON TABLE public.personal_tokens TO shopwire_operator_rights;
-GRANT SELECT(person_id) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
+GRANT INSERT ON TABLE shopwire.personal_tokens TO shopwire_dashboard;
+GRANT DELETE ON TABLE shopwire.personal_tokens TO shopwire_maintenance;
 
-GRANT SELECT(name) ON TABLE public.personal_tokens TO shopwire_dashboard;
-GRANT SELECT(name) ON TABLE public.personal_tokens TO shopwire_operator_rights;
-GRANT SELECT(name) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
+GRANT SELECT(account_id) ON TABLE shopwire.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(account_id) ON TABLE shopwire.personal_tokens TO shopwire_functions;
+GRANT SELECT(account_id) ON TABLE shopwire.personal_tokens TO shopwire_maintenance;
+GRANT SELECT(account_id) ON TABLE shopwire.personal_tokens TO shopwire_operator_rights;
+GRANT SELECT(account_id) ON TABLE shopwire.personal_tokens TO shopwire_readonly_rights;
 
-GRANT SELECT(token_hash) ON TABLE public.personal_tokens TO shopwire_functions;
+GRANT SELECT(id) ON TABLE shopwire.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(id) ON TABLE shopwire.personal_tokens TO shopwire_functions;
+GRANT SELECT(id) ON TABLE shopwire.personal_tokens TO shopwire_operator_rights;
+GRANT SELECT(id) ON TABLE shopwire.personal_tokens TO shopwire_readonly_rights;
 
-GRANT SELECT(rights) ON TABLE public.personal_tokens TO shopwire_dashboard;
-GRANT SELECT(rights) ON TABLE public.personal_tokens TO shopwire_operator_rights;
-GRANT SELECT(rights) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
+GRANT SELECT(person_id) ON TABLE shopwire.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(person_id) ON TABLE shopwire.personal_tokens TO shopwire_functions;
+GRANT SELECT(person_id) ON TABLE shopwire.personal_tokens TO shopwire_operator_rights;
+GRANT SELECT(person_id) ON TABLE shopwire.personal_tokens TO shopwire_readonly_rights;
 
-GRANT SELECT(with_links) ON TABLE public.personal_tokens TO shopwire_dashboard;
-GRANT SELECT(with_links) ON TABLE public.personal_tokens TO shopwire_operator_rights;
-GRANT SELECT(with_links) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
+GRANT SELECT(name) ON TABLE shopwire.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(name) ON TABLE shopwire.personal_tokens TO shopwire_operator_rights;
+GRANT SELECT(name) ON TABLE shopwire.personal_tokens TO shopwire_readonly_rights;
 
-GRANT SELECT(created_at) ON TABLE public.personal_tokens TO shopwire_dashboard;
-GRANT SELECT(created_at) ON TABLE public.personal_tokens TO shopwire_operator_rights;
-GRANT SELECT(created_at) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
+GRANT SELECT(token_hash) ON TABLE shopwire.personal_tokens TO shopwire_functions;
 
-GRANT SELECT(expires_at) ON TABLE public.personal_tokens TO shopwire_dashboard;
-GRANT SELECT(expires_at) ON TABLE public.personal_tokens TO shopwire_functions;
-GRANT SELECT(expires_at) ON TABLE public.personal_tokens TO shopwire_operator_rights;
-GRANT SELECT(expires_at) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
+GRANT SELECT(rights) ON TABLE shopwire.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(rights) ON TABLE shopwire.personal_tokens TO shopwire_operator_rights;
+GRANT SELECT(rights) ON TABLE shopwire.personal_tokens TO shopwire_readonly_rights;
 
-GRANT SELECT(last_used_at),UPDATE(last_used_at) ON TABLE public.personal_tokens TO shopwire_dashboard;
-GRANT SELECT(last_used_at) ON TABLE public.personal_tokens TO shopwire_operator_rights;
-GRANT SELECT(last_used_at) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
+GRANT SELECT(with_links) ON TABLE shopwire.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(with_links) ON TABLE shopwire.personal_tokens TO shopwire_operator_rights;
+GRANT SELECT(with_links) ON TABLE shopwire.personal_tokens TO shopwire_readonly_rights;
 
-GRANT SELECT(revoked_at),UPDATE(revoked_at) ON TABLE public.personal_tokens TO shopwire_dashboard;
-GRANT SELECT(revoked_at) ON TABLE public.personal_tokens TO shopwire_functions;
-GRANT SELECT(revoked_at),UPDATE(revoked_at) ON TABLE public.personal_tokens TO shopwire_operator_rights;
-GRANT SELECT(revoked_at) ON TABLE public.personal_tokens TO shopwire_readonly_rights;
+GRANT SELECT(created_at) ON TABLE shopwire.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(created_at) ON TABLE shopwire.personal_tokens TO shopwire_operator_rights;
+GRANT SELECT(created_at) ON TABLE shopwire.personal_tokens TO shopwire_readonly_rights;
 
-GRANT SELECT,INSERT,DELETE ON TABLE public.pool_links TO shopwire_operator_rights;
-GRANT SELECT,INSERT,DELETE ON TABLE public.pool_links TO shopwire_worker_rights;
+GRANT SELECT(expires_at) ON TABLE shopwire.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(expires_at) ON TABLE shopwire.personal_tokens TO shopwire_functions;
+GRANT SELECT(expires_at) ON TABLE shopwire.personal_tokens TO shopwire_operator_rights;
+GRANT SELECT(expires_at) ON TABLE shopwire.personal_tokens TO shopwire_readonly_rights;
 
-GRANT SELECT(item_id) ON TABLE public.pool_links TO shopwire_readonly_rights;
+GRANT SELECT(last_used_at),UPDATE(last_used_at) ON TABLE shopwire.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(last_used_at) ON TABLE shopwire.personal_tokens TO shopwire_operator_rights;
+GRANT SELECT(last_used_at) ON TABLE shopwire.personal_tokens TO shopwire_readonly_rights;
 
-GRANT SELECT(id) ON TABLE public.pool_links TO shopwire_readonly_rights;
+GRANT SELECT(revoked_at),UPDATE(revoked_at) ON TABLE shopwire.personal_tokens TO shopwire_dashboard;
+GRANT SELECT(revoked_at) ON TABLE shopwire.personal_tokens TO shopwire_functions;
+GRANT SELECT(revoked_at),UPDATE(revoked_at) ON TABLE shopwire.personal_tokens TO shopwire_operator_rights;
+GRANT SELECT(revoked_at) ON TABLE shopwire.personal_tokens TO shopwire_readonly_rights;
 
-GRANT UPDATE(link_sealed) ON TABLE public.pool_links TO shopwire_operator_rights;
-GRANT UPDATE(link_sealed) ON TABLE public.pool_links TO shopwire_worker_rights;
+GRANT SELECT,INSERT,DELETE ON TABLE shopwire.pool_links TO shopwire_operator_rights;
+GRANT SELECT,INSERT,DELETE ON TABLE shopwire.pool_links TO shopwire_worker_rights;
 
-GRANT SELECT(link_kek_id) ON TABLE public.pool_links TO shopwire_api_rights;
-GRANT UPDATE(link_kek_id) ON TABLE public.pool_links TO shopwire_operator_rights;
-GRANT SELECT(link_kek_id) ON TABLE public.pool_links TO shopwire_readonly_rights;
-GRANT UPDATE(link_kek_id) ON TABLE public.pool_links TO shopwire_worker_rights;
+GRANT SELECT(item_id) ON TABLE shopwire.pool_links TO shopwire_readonly_rights;
 
-GRANT SELECT(loaded_at) ON TABLE public.pool_links TO shopwire_readonly_rights;
+GRANT SELECT(id) ON TABLE shopwire.pool_links TO shopwire_readonly_rights;
 
-GRANT UPDATE(set_aside_at) ON TABLE public.pool_links TO shopwire_operator_rights;
-GRANT SELECT(set_aside_at) ON TABLE public.pool_links TO shopwire_readonly_rights;
-GRANT UPDATE(set_aside_at) ON TABLE public.pool_links TO shopwire_worker_rights;
+GRANT UPDATE(link_sealed) ON TABLE shopwire.pool_links TO shopwire_operator_rights;
+GRANT UPDATE(link_sealed) ON TABLE shopwire.pool_links TO shopwire_worker_rights;
 
-GRANT SELECT,UPDATE ON TABLE public.refund_rule TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.refund_rule TO shopwire_readonly_rights;
-GRANT SELECT ON TABLE public.refund_rule TO shopwire_worker_rights;
+GRANT SELECT(link_kek_id) ON TABLE shopwire.pool_links TO shopwire_api_rights;
+GRANT UPDATE(link_kek_id) ON TABLE shopwire.pool_links TO shopwire_operator_rights;
+GRANT SELECT(link_kek_id) ON TABLE shopwire.pool_links TO shopwire_readonly_rights;
+GRANT UPDATE(link_kek_id) ON TABLE shopwire.pool_links TO shopwire_worker_rights;
 
-GRANT UPDATE(window_started_at) ON TABLE public.refund_rule TO shopwire_worker_rights;
+GRANT SELECT(loaded_at) ON TABLE shopwire.pool_links TO shopwire_readonly_rights;
 
-GRANT UPDATE(window_count) ON TABLE public.refund_rule TO shopwire_worker_rights;
+GRANT UPDATE(set_aside_at) ON TABLE shopwire.pool_links TO shopwire_operator_rights;
+GRANT SELECT(set_aside_at) ON TABLE shopwire.pool_links TO shopwire_readonly_rights;
+GRANT UPDATE(set_aside_at) ON TABLE shopwire.pool_links TO shopwire_worker_rights;
 
-GRANT UPDATE(held_at) ON TABLE public.refund_rule TO shopwire_worker_rights;
+GRANT SELECT,UPDATE ON TABLE shopwire.refund_rule TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.refund_rule TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.refund_rule TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.restocked_items TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.restocked_items TO shopwire_readonly_rights;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.restocked_items TO shopwire_worker_rights;
+GRANT UPDATE(window_started_at) ON TABLE shopwire.refund_rule TO shopwire_worker_rights;
 
-GRANT SELECT ON TABLE public.schema_functions TO shopwire_api_rights;
-GRANT SELECT ON TABLE public.schema_functions TO shopwire_dashboard;
-GRANT SELECT ON TABLE public.schema_functions TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.schema_functions TO shopwire_readonly_rights;
-GRANT SELECT ON TABLE public.schema_functions TO shopwire_worker_rights;
+GRANT UPDATE(window_count) ON TABLE shopwire.refund_rule TO shopwire_worker_rights;
 
-GRANT SELECT ON TABLE public.schema_migrations TO shopwire_api_rights;
-GRANT SELECT ON TABLE public.schema_migrations TO shopwire_dashboard;
-GRANT SELECT ON TABLE public.schema_migrations TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.schema_migrations TO shopwire_readonly_rights;
-GRANT SELECT ON TABLE public.schema_migrations TO shopwire_worker_rights;
+GRANT UPDATE(held_at) ON TABLE shopwire.refund_rule TO shopwire_worker_rights;
 
-GRANT SELECT ON TABLE public.seal_commitments TO shopwire_operator_rights;
-GRANT SELECT,INSERT ON TABLE public.seal_commitments TO shopwire_worker_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.restocked_items TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.restocked_items TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.restocked_items TO shopwire_worker_rights;
 
-GRANT SELECT(audit_id) ON TABLE public.seal_commitments TO shopwire_maintenance;
+GRANT SELECT ON TABLE shopwire.schema_functions TO shopwire_api_rights;
+GRANT SELECT ON TABLE shopwire.schema_functions TO shopwire_dashboard;
+GRANT SELECT ON TABLE shopwire.schema_functions TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.schema_functions TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.schema_functions TO shopwire_worker_rights;
 
-GRANT SELECT(salt),UPDATE(salt) ON TABLE public.seal_commitments TO shopwire_maintenance;
+GRANT SELECT ON TABLE shopwire.schema_migrations TO shopwire_api_rights;
+GRANT SELECT ON TABLE shopwire.schema_migrations TO shopwire_dashboard;
+GRANT SELECT ON TABLE shopwire.schema_migrations TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.schema_migrations TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.schema_migrations TO shopwire_worker_rights;
 
-GRANT SELECT ON TABLE public.seal_digests TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.seal_digests TO shopwire_readonly_rights;
-GRANT SELECT,INSERT ON TABLE public.seal_digests TO shopwire_worker_rights;
+GRANT SELECT ON TABLE shopwire.seal_commitments TO shopwire_operator_rights;
+GRANT SELECT,INSERT ON TABLE shopwire.seal_commitments TO shopwire_worker_rights;
 
-GRANT SELECT ON TABLE public.seal_progress TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.seal_progress TO shopwire_readonly_rights;
-GRANT SELECT,UPDATE ON TABLE public.seal_progress TO shopwire_worker_rights;
+GRANT SELECT(audit_id) ON TABLE shopwire.seal_commitments TO shopwire_maintenance;
 
-GRANT SELECT(only_row),UPDATE(only_row) ON TABLE public.seal_progress TO shopwire_maintenance;
+GRANT SELECT(salt),UPDATE(salt) ON TABLE shopwire.seal_commitments TO shopwire_maintenance;
 
-GRANT SELECT ON TABLE public.seal_segments TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.seal_segments TO shopwire_readonly_rights;
-GRANT SELECT,INSERT ON TABLE public.seal_segments TO shopwire_worker_rights;
+GRANT SELECT ON TABLE shopwire.seal_digests TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.seal_digests TO shopwire_readonly_rights;
+GRANT SELECT,INSERT ON TABLE shopwire.seal_digests TO shopwire_worker_rights;
 
-GRANT INSERT ON TABLE public.seal_waiting TO shopwire_functions;
-GRANT SELECT ON TABLE public.seal_waiting TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.seal_waiting TO shopwire_readonly_rights;
-GRANT SELECT,DELETE ON TABLE public.seal_waiting TO shopwire_worker_rights;
+GRANT SELECT ON TABLE shopwire.seal_progress TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.seal_progress TO shopwire_readonly_rights;
+GRANT SELECT,UPDATE ON TABLE shopwire.seal_progress TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sessions TO shopwire_dashboard;
-GRANT DELETE ON TABLE public.sessions TO shopwire_operator_rights;
-GRANT DELETE ON TABLE public.sessions TO shopwire_worker_rights;
+GRANT SELECT(only_row),UPDATE(only_row) ON TABLE shopwire.seal_progress TO shopwire_maintenance;
 
-GRANT SELECT(id) ON TABLE public.sessions TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.seal_segments TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.seal_segments TO shopwire_readonly_rights;
+GRANT SELECT,INSERT ON TABLE shopwire.seal_segments TO shopwire_worker_rights;
 
-GRANT SELECT(person_id) ON TABLE public.sessions TO shopwire_functions;
-GRANT SELECT(person_id) ON TABLE public.sessions TO shopwire_operator_rights;
+GRANT INSERT ON TABLE shopwire.seal_waiting TO shopwire_functions;
+GRANT SELECT ON TABLE shopwire.seal_waiting TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.seal_waiting TO shopwire_readonly_rights;
+GRANT SELECT,DELETE ON TABLE shopwire.seal_waiting TO shopwire_worker_rights;
 
-GRANT SELECT(account_id),UPDATE(account_id) ON TABLE public.sessions TO shopwire_maintenance;
-GRANT SELECT(account_id),UPDATE(account_id) ON TABLE public.sessions TO shopwire_operator_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.sessions TO shopwire_dashboard;
+GRANT DELETE ON TABLE shopwire.sessions TO shopwire_operator_rights;
+GRANT DELETE ON TABLE shopwire.sessions TO shopwire_worker_rights;
 
-GRANT SELECT(last_seen_at) ON TABLE public.sessions TO shopwire_operator_rights;
+GRANT SELECT(id) ON TABLE shopwire.sessions TO shopwire_operator_rights;
 
-GRANT SELECT(expires_at) ON TABLE public.sessions TO shopwire_functions;
-GRANT SELECT(expires_at) ON TABLE public.sessions TO shopwire_worker_rights;
+GRANT SELECT(person_id) ON TABLE shopwire.sessions TO shopwire_functions;
+GRANT SELECT(person_id) ON TABLE shopwire.sessions TO shopwire_operator_rights;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sign_in_attempts TO shopwire_dashboard;
-GRANT DELETE ON TABLE public.sign_in_attempts TO shopwire_worker_rights;
+GRANT SELECT(account_id),UPDATE(account_id) ON TABLE shopwire.sessions TO shopwire_maintenance;
+GRANT SELECT(account_id),UPDATE(account_id) ON TABLE shopwire.sessions TO shopwire_operator_rights;
 
-GRANT SELECT(window_started_at) ON TABLE public.sign_in_attempts TO shopwire_worker_rights;
+GRANT SELECT(last_seen_at) ON TABLE shopwire.sessions TO shopwire_operator_rights;
 
-GRANT SELECT,INSERT,DELETE ON TABLE public.spent_nonces TO shopwire_api_rights;
+GRANT SELECT(expires_at) ON TABLE shopwire.sessions TO shopwire_functions;
+GRANT SELECT(expires_at) ON TABLE shopwire.sessions TO shopwire_worker_rights;
 
-GRANT SELECT ON TABLE public.store_position TO shopwire_api_rights;
-GRANT SELECT,UPDATE ON TABLE public.store_position TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.store_position TO shopwire_readonly_rights;
-GRANT SELECT,UPDATE ON TABLE public.store_position TO shopwire_worker_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.sign_in_attempts TO shopwire_dashboard;
+GRANT DELETE ON TABLE shopwire.sign_in_attempts TO shopwire_worker_rights;
 
-GRANT SELECT ON TABLE public.store_state TO shopwire_api_rights;
-GRANT SELECT ON TABLE public.store_state TO shopwire_dashboard;
-GRANT SELECT ON TABLE public.store_state TO shopwire_functions;
-GRANT SELECT,UPDATE ON TABLE public.store_state TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.store_state TO shopwire_readonly_rights;
-GRANT SELECT ON TABLE public.store_state TO shopwire_worker_rights;
+GRANT SELECT(window_started_at) ON TABLE shopwire.sign_in_attempts TO shopwire_worker_rights;
 
-GRANT SELECT ON TABLE public.store_windows TO shopwire_api_rights;
-GRANT SELECT ON TABLE public.store_windows TO shopwire_dashboard;
-GRANT SELECT ON TABLE public.store_windows TO shopwire_functions;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.store_windows TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.store_windows TO shopwire_readonly_rights;
-GRANT SELECT ON TABLE public.store_windows TO shopwire_worker_rights;
+GRANT SELECT,INSERT,DELETE ON TABLE shopwire.spent_nonces TO shopwire_api_rights;
 
-GRANT SELECT,DELETE ON TABLE public.supplier_requests TO shopwire_maintenance;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.supplier_requests TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.supplier_requests TO shopwire_readonly_rights;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.supplier_requests TO shopwire_worker_rights;
+GRANT SELECT ON TABLE shopwire.store_position TO shopwire_api_rights;
+GRANT SELECT,UPDATE ON TABLE shopwire.store_position TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.store_position TO shopwire_readonly_rights;
+GRANT SELECT,UPDATE ON TABLE shopwire.store_position TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.supplier_spending TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.supplier_spending TO shopwire_readonly_rights;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.supplier_spending TO shopwire_worker_rights;
+GRANT SELECT ON TABLE shopwire.store_state TO shopwire_api_rights;
+GRANT SELECT ON TABLE shopwire.store_state TO shopwire_dashboard;
+GRANT SELECT ON TABLE shopwire.store_state TO shopwire_functions;
+GRANT SELECT,UPDATE ON TABLE shopwire.store_state TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.store_state TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.store_state TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT ON TABLE public.supplier_transfers TO shopwire_functions;
-GRANT SELECT ON TABLE public.supplier_transfers TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.supplier_transfers TO shopwire_readonly_rights;
-GRANT SELECT ON TABLE public.supplier_transfers TO shopwire_worker_rights;
+GRANT SELECT ON TABLE shopwire.store_windows TO shopwire_api_rights;
+GRANT SELECT ON TABLE shopwire.store_windows TO shopwire_dashboard;
+GRANT SELECT ON TABLE shopwire.store_windows TO shopwire_functions;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.store_windows TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.store_windows TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.store_windows TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.suppliers TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.suppliers TO shopwire_worker_rights;
+GRANT SELECT,DELETE ON TABLE shopwire.supplier_requests TO shopwire_maintenance;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.supplier_requests TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.supplier_requests TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.supplier_requests TO shopwire_worker_rights;
 
-GRANT SELECT(name) ON TABLE public.suppliers TO shopwire_readonly_rights;
-GRANT UPDATE(name) ON TABLE public.suppliers TO shopwire_worker_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.supplier_spending TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.supplier_spending TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.supplier_spending TO shopwire_worker_rights;
 
-GRANT SELECT(url) ON TABLE public.suppliers TO shopwire_readonly_rights;
+GRANT SELECT,INSERT ON TABLE shopwire.supplier_transfers TO shopwire_functions;
+GRANT SELECT ON TABLE shopwire.supplier_transfers TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.supplier_transfers TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.supplier_transfers TO shopwire_worker_rights;
 
-GRANT SELECT(secret_kek_id) ON TABLE public.suppliers TO shopwire_api_rights;
-GRANT SELECT(secret_kek_id) ON TABLE public.suppliers TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.suppliers TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.suppliers TO shopwire_worker_rights;
 
-GRANT SELECT(timeout_ms) ON TABLE public.suppliers TO shopwire_readonly_rights;
+GRANT SELECT(name) ON TABLE shopwire.suppliers TO shopwire_readonly_rights;
+GRANT UPDATE(name) ON TABLE shopwire.suppliers TO shopwire_worker_rights;
 
-GRANT SELECT(is_paused) ON TABLE public.suppliers TO shopwire_readonly_rights;
+GRANT SELECT(url) ON TABLE shopwire.suppliers TO shopwire_readonly_rights;
 
-GRANT SELECT(hourly_limit_cents) ON TABLE public.suppliers TO shopwire_readonly_rights;
+GRANT SELECT(secret_kek_id) ON TABLE shopwire.suppliers TO shopwire_api_rights;
+GRANT SELECT(secret_kek_id) ON TABLE shopwire.suppliers TO shopwire_readonly_rights;
 
-GRANT SELECT(created_at) ON TABLE public.suppliers TO shopwire_readonly_rights;
+GRANT SELECT(timeout_ms) ON TABLE shopwire.suppliers TO shopwire_readonly_rights;
 
-GRANT SELECT ON TABLE public.top_up_reversals TO shopwire_dashboard;
-GRANT SELECT,INSERT ON TABLE public.top_up_reversals TO shopwire_functions;
-GRANT SELECT ON TABLE public.top_up_reversals TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.top_up_reversals TO shopwire_readonly_rights;
-GRANT SELECT ON TABLE public.top_up_reversals TO shopwire_worker_rights;
+GRANT SELECT(is_paused) ON TABLE shopwire.suppliers TO shopwire_readonly_rights;
 
-GRANT UPDATE(taken_cents) ON TABLE public.top_up_reversals TO shopwire_functions;
+GRANT SELECT(hourly_limit_cents) ON TABLE shopwire.suppliers TO shopwire_readonly_rights;
 
-GRANT UPDATE(owed_cents) ON TABLE public.top_up_reversals TO shopwire_functions;
+GRANT SELECT(created_at) ON TABLE shopwire.suppliers TO shopwire_readonly_rights;
 
-GRANT UPDATE(written_off_cents) ON TABLE public.top_up_reversals TO shopwire_functions;
+GRANT SELECT ON TABLE shopwire.top_up_reversals TO shopwire_dashboard;
+GRANT SELECT,INSERT ON TABLE shopwire.top_up_reversals TO shopwire_functions;
+GRANT SELECT ON TABLE shopwire.top_up_reversals TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.top_up_reversals TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.top_up_reversals TO shopwire_worker_rights;
 
-GRANT UPDATE(returned_at) ON TABLE public.top_up_reversals TO shopwire_functions;
+GRANT UPDATE(taken_cents) ON TABLE shopwire.top_up_reversals TO shopwire_functions;
 
-GRANT SELECT ON TABLE public.top_ups TO shopwire_dashboard;
-GRANT SELECT ON TABLE public.top_ups TO shopwire_functions;
-GRANT SELECT ON TABLE public.top_ups TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.top_ups TO shopwire_readonly_rights;
-GRANT SELECT ON TABLE public.top_ups TO shopwire_worker_rights;
+GRANT UPDATE(owed_cents) ON TABLE shopwire.top_up_reversals TO shopwire_functions;
 
-GRANT INSERT(account_id) ON TABLE public.top_ups TO shopwire_dashboard;
-GRANT SELECT(account_id) ON TABLE public.top_ups TO shopwire_maintenance;
+GRANT UPDATE(written_off_cents) ON TABLE shopwire.top_up_reversals TO shopwire_functions;
 
-GRANT INSERT(id) ON TABLE public.top_ups TO shopwire_dashboard;
+GRANT UPDATE(returned_at) ON TABLE shopwire.top_up_reversals TO shopwire_functions;
 
-GRANT INSERT(provider) ON TABLE public.top_ups TO shopwire_dashboard;
+GRANT SELECT ON TABLE shopwire.top_ups TO shopwire_dashboard;
+GRANT SELECT ON TABLE shopwire.top_ups TO shopwire_functions;
+GRANT SELECT ON TABLE shopwire.top_ups TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.top_ups TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.top_ups TO shopwire_worker_rights;
 
-GRANT INSERT(amount_cents) ON TABLE public.top_ups TO shopwire_dashboard;
+GRANT INSERT(account_id) ON TABLE shopwire.top_ups TO shopwire_dashboard;
+GRANT SELECT(account_id) ON TABLE shopwire.top_ups TO shopwire_maintenance;
 
-GRANT UPDATE(state) ON TABLE public.top_ups TO shopwire_functions;
-GRANT UPDATE(state) ON TABLE public.top_ups TO shopwire_operator_rights;
-GRANT UPDATE(state) ON TABLE public.top_ups TO shopwire_worker_rights;
+GRANT INSERT(id) ON TABLE shopwire.top_ups TO shopwire_dashboard;
 
-GRANT INSERT(reference) ON TABLE public.top_ups TO shopwire_dashboard;
+GRANT INSERT(provider) ON TABLE shopwire.top_ups TO shopwire_dashboard;
 
-GRANT INSERT(provider_session) ON TABLE public.top_ups TO shopwire_dashboard;
+GRANT INSERT(amount_cents) ON TABLE shopwire.top_ups TO shopwire_dashboard;
 
-GRANT UPDATE(provider_payment) ON TABLE public.top_ups TO shopwire_functions;
-GRANT UPDATE(provider_payment) ON TABLE public.top_ups TO shopwire_operator_rights;
-GRANT UPDATE(provider_payment) ON TABLE public.top_ups TO shopwire_worker_rights;
+GRANT UPDATE(state) ON TABLE shopwire.top_ups TO shopwire_functions;
+GRANT UPDATE(state) ON TABLE shopwire.top_ups TO shopwire_operator_rights;
+GRANT UPDATE(state) ON TABLE shopwire.top_ups TO shopwire_worker_rights;
 
-GRANT INSERT(created_by) ON TABLE public.top_ups TO shopwire_dashboard;
+GRANT INSERT(reference) ON TABLE shopwire.top_ups TO shopwire_dashboard;
 
-GRANT INSERT(created_by_name) ON TABLE public.top_ups TO shopwire_dashboard;
-GRANT UPDATE(created_by_name) ON TABLE public.top_ups TO shopwire_maintenance;
+GRANT INSERT(provider_session) ON TABLE shopwire.top_ups TO shopwire_dashboard;
 
-GRANT INSERT(created_at) ON TABLE public.top_ups TO shopwire_dashboard;
+GRANT UPDATE(provider_payment) ON TABLE shopwire.top_ups TO shopwire_functions;
+GRANT UPDATE(provider_payment) ON TABLE shopwire.top_ups TO shopwire_operator_rights;
+GRANT UPDATE(provider_payment) ON TABLE shopwire.top_ups TO shopwire_worker_rights;
 
-GRANT UPDATE(decided_at) ON TABLE public.top_ups TO shopwire_functions;
-GRANT UPDATE(decided_at) ON TABLE public.top_ups TO shopwire_operator_rights;
-GRANT UPDATE(decided_at) ON TABLE public.top_ups TO shopwire_worker_rights;
+GRANT INSERT(created_by) ON TABLE shopwire.top_ups TO shopwire_dashboard;
 
-GRANT UPDATE(credited_cents) ON TABLE public.top_ups TO shopwire_functions;
+GRANT INSERT(created_by_name) ON TABLE shopwire.top_ups TO shopwire_dashboard;
+GRANT UPDATE(created_by_name) ON TABLE shopwire.top_ups TO shopwire_maintenance;
 
-GRANT UPDATE(credited_transfer_id) ON TABLE public.top_ups TO shopwire_functions;
+GRANT INSERT(created_at) ON TABLE shopwire.top_ups TO shopwire_dashboard;
 
-GRANT UPDATE(note) ON TABLE public.top_ups TO shopwire_functions;
-GRANT SELECT(note),UPDATE(note) ON TABLE public.top_ups TO shopwire_maintenance;
-GRANT UPDATE(note) ON TABLE public.top_ups TO shopwire_operator_rights;
-GRANT UPDATE(note) ON TABLE public.top_ups TO shopwire_worker_rights;
+GRANT UPDATE(decided_at) ON TABLE shopwire.top_ups TO shopwire_functions;
+GRANT UPDATE(decided_at) ON TABLE shopwire.top_ups TO shopwire_operator_rights;
+GRANT UPDATE(decided_at) ON TABLE shopwire.top_ups TO shopwire_worker_rights;
 
-GRANT UPDATE(checked_at) ON TABLE public.top_ups TO shopwire_operator_rights;
-GRANT UPDATE(checked_at) ON TABLE public.top_ups TO shopwire_worker_rights;
+GRANT UPDATE(credited_cents) ON TABLE shopwire.top_ups TO shopwire_functions;
 
-GRANT SELECT ON TABLE public.transfers TO shopwire_dashboard;
-GRANT SELECT,INSERT ON TABLE public.transfers TO shopwire_functions;
-GRANT SELECT ON TABLE public.transfers TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.transfers TO shopwire_readonly_rights;
-GRANT SELECT ON TABLE public.transfers TO shopwire_worker_rights;
+GRANT UPDATE(credited_seq) ON TABLE shopwire.top_ups TO shopwire_functions;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.used_codes TO shopwire_dashboard;
-GRANT DELETE ON TABLE public.used_codes TO shopwire_worker_rights;
+GRANT UPDATE(note) ON TABLE shopwire.top_ups TO shopwire_functions;
+GRANT SELECT(note),UPDATE(note) ON TABLE shopwire.top_ups TO shopwire_maintenance;
+GRANT UPDATE(note) ON TABLE shopwire.top_ups TO shopwire_operator_rights;
+GRANT UPDATE(note) ON TABLE shopwire.top_ups TO shopwire_worker_rights;
 
-GRANT SELECT(expires_at) ON TABLE public.used_codes TO shopwire_worker_rights;
+GRANT UPDATE(checked_at) ON TABLE shopwire.top_ups TO shopwire_operator_rights;
+GRANT UPDATE(checked_at) ON TABLE shopwire.top_ups TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.verifications TO shopwire_dashboard;
-GRANT DELETE ON TABLE public.verifications TO shopwire_maintenance;
-GRANT DELETE ON TABLE public.verifications TO shopwire_worker_rights;
+GRANT SELECT ON TABLE shopwire.transfers TO shopwire_dashboard;
+GRANT SELECT,INSERT ON TABLE shopwire.transfers TO shopwire_functions;
+GRANT SELECT ON TABLE shopwire.transfers TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.transfers TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.transfers TO shopwire_worker_rights;
 
-GRANT SELECT(xmin) ON TABLE public.verifications TO shopwire_functions;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.used_codes TO shopwire_dashboard;
+GRANT DELETE ON TABLE shopwire.used_codes TO shopwire_worker_rights;
 
-GRANT SELECT(value) ON TABLE public.verifications TO shopwire_functions;
-GRANT SELECT(value) ON TABLE public.verifications TO shopwire_maintenance;
+GRANT SELECT(expires_at) ON TABLE shopwire.used_codes TO shopwire_worker_rights;
 
-GRANT SELECT(expires_at) ON TABLE public.verifications TO shopwire_worker_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.verifications TO shopwire_dashboard;
+GRANT DELETE ON TABLE shopwire.verifications TO shopwire_maintenance;
+GRANT DELETE ON TABLE shopwire.verifications TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT ON TABLE public.verify_runs TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.verify_runs TO shopwire_readonly_rights;
-GRANT SELECT ON TABLE public.verify_runs TO shopwire_worker_rights;
+GRANT SELECT(xmin) ON TABLE shopwire.verifications TO shopwire_functions;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.waiting_lines TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.waiting_lines TO shopwire_readonly_rights;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.waiting_lines TO shopwire_worker_rights;
+GRANT SELECT(value) ON TABLE shopwire.verifications TO shopwire_functions;
+GRANT SELECT(value) ON TABLE shopwire.verifications TO shopwire_maintenance;
 
-GRANT SELECT ON TABLE public.webhook_endpoints TO shopwire_api_rights;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_endpoints TO shopwire_dashboard;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_endpoints TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.webhook_endpoints TO shopwire_readonly_rights;
-GRANT SELECT ON TABLE public.webhook_endpoints TO shopwire_worker_rights;
+GRANT SELECT(expires_at) ON TABLE shopwire.verifications TO shopwire_worker_rights;
 
-GRANT INSERT(account_id) ON TABLE public.webhook_endpoints TO shopwire_api_rights;
-GRANT SELECT(account_id) ON TABLE public.webhook_endpoints TO shopwire_functions;
-GRANT SELECT(account_id) ON TABLE public.webhook_endpoints TO shopwire_maintenance;
+GRANT SELECT,INSERT ON TABLE shopwire.verify_runs TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.verify_runs TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.verify_runs TO shopwire_worker_rights;
 
-GRANT INSERT(id) ON TABLE public.webhook_endpoints TO shopwire_api_rights;
-GRANT SELECT(id),UPDATE(id) ON TABLE public.webhook_endpoints TO shopwire_functions;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.waiting_lines TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.waiting_lines TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.waiting_lines TO shopwire_worker_rights;
 
-GRANT INSERT(url) ON TABLE public.webhook_endpoints TO shopwire_api_rights;
-GRANT SELECT(url) ON TABLE public.webhook_endpoints TO shopwire_functions;
-GRANT UPDATE(url) ON TABLE public.webhook_endpoints TO shopwire_maintenance;
+GRANT SELECT ON TABLE shopwire.webhook_endpoints TO shopwire_api_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.webhook_endpoints TO shopwire_dashboard;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.webhook_endpoints TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.webhook_endpoints TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.webhook_endpoints TO shopwire_worker_rights;
 
-GRANT INSERT(set_by) ON TABLE public.webhook_endpoints TO shopwire_api_rights;
+GRANT INSERT(account_id) ON TABLE shopwire.webhook_endpoints TO shopwire_api_rights;
+GRANT SELECT(account_id) ON TABLE shopwire.webhook_endpoints TO shopwire_functions;
+GRANT SELECT(account_id) ON TABLE shopwire.webhook_endpoints TO shopwire_maintenance;
 
-GRANT INSERT(set_by_name) ON TABLE public.webhook_endpoints TO shopwire_api_rights;
-GRANT SELECT(set_by_name),UPDATE(set_by_name) ON TABLE public.webhook_endpoints TO shopwire_maintenance;
+GRANT INSERT(id) ON TABLE shopwire.webhook_endpoints TO shopwire_api_rights;
+GRANT SELECT(id),UPDATE(id) ON TABLE shopwire.webhook_endpoints TO shopwire_functions;
 
-GRANT INSERT(created_at) ON TABLE public.webhook_endpoints TO shopwire_api_rights;
+GRANT INSERT(url) ON TABLE shopwire.webhook_endpoints TO shopwire_api_rights;
+GRANT SELECT(url) ON TABLE shopwire.webhook_endpoints TO shopwire_functions;
+GRANT UPDATE(url) ON TABLE shopwire.webhook_endpoints TO shopwire_maintenance;
 
-GRANT UPDATE(ended_at) ON TABLE public.webhook_endpoints TO shopwire_api_rights;
-GRANT SELECT(ended_at) ON TABLE public.webhook_endpoints TO shopwire_functions;
+GRANT INSERT(set_by) ON TABLE shopwire.webhook_endpoints TO shopwire_api_rights;
 
-GRANT UPDATE(last_delivered_at) ON TABLE public.webhook_endpoints TO shopwire_worker_rights;
+GRANT INSERT(set_by_name) ON TABLE shopwire.webhook_endpoints TO shopwire_api_rights;
+GRANT SELECT(set_by_name),UPDATE(set_by_name) ON TABLE shopwire.webhook_endpoints TO shopwire_maintenance;
 
-GRANT SELECT(last_failure_at) ON TABLE public.webhook_endpoints TO shopwire_functions;
-GRANT UPDATE(last_failure_at) ON TABLE public.webhook_endpoints TO shopwire_worker_rights;
+GRANT INSERT(created_at) ON TABLE shopwire.webhook_endpoints TO shopwire_api_rights;
 
-GRANT SELECT(last_error) ON TABLE public.webhook_endpoints TO shopwire_functions;
-GRANT UPDATE(last_error) ON TABLE public.webhook_endpoints TO shopwire_worker_rights;
+GRANT UPDATE(ended_at) ON TABLE shopwire.webhook_endpoints TO shopwire_api_rights;
+GRANT SELECT(ended_at) ON TABLE shopwire.webhook_endpoints TO shopwire_functions;
 
-GRANT SELECT(alerted_percent) ON TABLE public.webhook_endpoints TO shopwire_functions;
-GRANT UPDATE(alerted_percent) ON TABLE public.webhook_endpoints TO shopwire_worker_rights;
+GRANT UPDATE(last_delivered_at) ON TABLE shopwire.webhook_endpoints TO shopwire_worker_rights;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_secrets TO shopwire_dashboard;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.webhook_secrets TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.webhook_secrets TO shopwire_worker_rights;
+GRANT SELECT(last_failure_at) ON TABLE shopwire.webhook_endpoints TO shopwire_functions;
+GRANT UPDATE(last_failure_at) ON TABLE shopwire.webhook_endpoints TO shopwire_worker_rights;
 
-GRANT SELECT(account_id),INSERT(account_id) ON TABLE public.webhook_secrets TO shopwire_api_rights;
-GRANT SELECT(account_id) ON TABLE public.webhook_secrets TO shopwire_functions;
-GRANT SELECT(account_id) ON TABLE public.webhook_secrets TO shopwire_readonly_rights;
+GRANT SELECT(last_error) ON TABLE shopwire.webhook_endpoints TO shopwire_functions;
+GRANT UPDATE(last_error) ON TABLE shopwire.webhook_endpoints TO shopwire_worker_rights;
 
-GRANT INSERT(id) ON TABLE public.webhook_secrets TO shopwire_api_rights;
-GRANT SELECT(id) ON TABLE public.webhook_secrets TO shopwire_functions;
-GRANT SELECT(id) ON TABLE public.webhook_secrets TO shopwire_readonly_rights;
+GRANT SELECT(alerted_percent) ON TABLE shopwire.webhook_endpoints TO shopwire_functions;
+GRANT UPDATE(alerted_percent) ON TABLE shopwire.webhook_endpoints TO shopwire_worker_rights;
 
-GRANT INSERT(secret_sealed) ON TABLE public.webhook_secrets TO shopwire_api_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.webhook_secrets TO shopwire_dashboard;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.webhook_secrets TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.webhook_secrets TO shopwire_worker_rights;
 
-GRANT SELECT(secret_kek_id),INSERT(secret_kek_id) ON TABLE public.webhook_secrets TO shopwire_api_rights;
-GRANT SELECT(secret_kek_id) ON TABLE public.webhook_secrets TO shopwire_readonly_rights;
+GRANT SELECT(account_id),INSERT(account_id) ON TABLE shopwire.webhook_secrets TO shopwire_api_rights;
+GRANT SELECT(account_id) ON TABLE shopwire.webhook_secrets TO shopwire_functions;
+GRANT SELECT(account_id) ON TABLE shopwire.webhook_secrets TO shopwire_readonly_rights;
 
-GRANT INSERT(created_at) ON TABLE public.webhook_secrets TO shopwire_api_rights;
-GRANT SELECT(created_at) ON TABLE public.webhook_secrets TO shopwire_readonly_rights;
+GRANT INSERT(id) ON TABLE shopwire.webhook_secrets TO shopwire_api_rights;
+GRANT SELECT(id) ON TABLE shopwire.webhook_secrets TO shopwire_functions;
+GRANT SELECT(id) ON TABLE shopwire.webhook_secrets TO shopwire_readonly_rights;
 
-GRANT SELECT(ends_at),UPDATE(ends_at) ON TABLE public.webhook_secrets TO shopwire_api_rights;
-GRANT SELECT(ends_at) ON TABLE public.webhook_secrets TO shopwire_functions;
-GRANT SELECT(ends_at) ON TABLE public.webhook_secrets TO shopwire_readonly_rights;
+GRANT INSERT(secret_sealed) ON TABLE shopwire.webhook_secrets TO shopwire_api_rights;
 
-GRANT SELECT,INSERT,DELETE ON TABLE public.witnessed_nonces TO shopwire_api_rights;
+GRANT SELECT(secret_kek_id),INSERT(secret_kek_id) ON TABLE shopwire.webhook_secrets TO shopwire_api_rights;
+GRANT SELECT(secret_kek_id) ON TABLE shopwire.webhook_secrets TO shopwire_readonly_rights;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.witnessed_refusals TO shopwire_api_rights;
-GRANT SELECT ON TABLE public.witnessed_refusals TO shopwire_readonly_rights;
+GRANT INSERT(created_at) ON TABLE shopwire.webhook_secrets TO shopwire_api_rights;
+GRANT SELECT(created_at) ON TABLE shopwire.webhook_secrets TO shopwire_readonly_rights;
 
-GRANT SELECT ON TABLE public.worker_heartbeats TO shopwire_api_rights;
-GRANT SELECT ON TABLE public.worker_heartbeats TO shopwire_dashboard;
-GRANT SELECT ON TABLE public.worker_heartbeats TO shopwire_operator_rights;
-GRANT SELECT ON TABLE public.worker_heartbeats TO shopwire_readonly_rights;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.worker_heartbeats TO shopwire_worker_rights;
+GRANT SELECT(ends_at),UPDATE(ends_at) ON TABLE shopwire.webhook_secrets TO shopwire_api_rights;
+GRANT SELECT(ends_at) ON TABLE shopwire.webhook_secrets TO shopwire_functions;
+GRANT SELECT(ends_at) ON TABLE shopwire.webhook_secrets TO shopwire_readonly_rights;
 
-GRANT INSERT,TRUNCATE ON TABLE public.write_probe TO shopwire_maintenance;
+GRANT SELECT,INSERT,DELETE ON TABLE shopwire.witnessed_nonces TO shopwire_api_rights;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.witnessed_refusals TO shopwire_api_rights;
+GRANT SELECT ON TABLE shopwire.witnessed_refusals TO shopwire_readonly_rights;
+
+GRANT SELECT ON TABLE shopwire.worker_heartbeats TO shopwire_api_rights;
+GRANT SELECT ON TABLE shopwire.worker_heartbeats TO shopwire_dashboard;
+GRANT SELECT ON TABLE shopwire.worker_heartbeats TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.worker_heartbeats TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.worker_heartbeats TO shopwire_worker_rights;
+
+GRANT INSERT,TRUNCATE ON TABLE shopwire.write_probe TO shopwire_maintenance;

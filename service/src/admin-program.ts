@@ -12,7 +12,7 @@ import { emailOfOperatorToken } from './operations/operator-tokens.ts'
 import { createReads } from './operations/reads.ts'
 import { readRules } from './operations/verify.ts'
 import { systemClock } from './platform/clock.ts'
-import { verifiedKeyring } from './platform/key-checks.ts'
+import { verifiedKeyring, verifyEncryptionKeys } from './platform/key-checks.ts'
 import { createLog } from './platform/log.ts'
 import { migrate } from './platform/migrate.ts'
 import { schemaMismatch, schemaMismatchAt } from './platform/schema-version.ts'
@@ -23,7 +23,6 @@ import {
   openDatabaseFrom,
   openKeyringFrom,
   SCHEMA,
-  verifyKeysOf,
 } from './wiring.ts'
 
 /** Reading every row of a large store takes minutes, and nobody else waits for it. */
@@ -73,7 +72,7 @@ export async function runAdminProgram(
   /** Verified over a separate connection: the caller that seals may hold the only other one. */
   const checkedKeyring = () => {
     const keyring = openKeyringFrom(config())
-    return verifiedKeyring(keyring, () => verifyKeysOf(longRunningDb(), keyring))
+    return verifiedKeyring(keyring, () => verifyEncryptionKeys(longRunningDb(), keyring))
   }
 
   const longRunningDb = once(() => {

@@ -20,6 +20,7 @@ import { createClockOffset } from './platform/clock-watch.ts'
 import { watchDatabaseIdentity } from './platform/database-identity.ts'
 import type { Db } from './platform/db.ts'
 import { every } from './platform/every.ts'
+import { verifyEncryptionKeys } from './platform/key-checks.ts'
 import { createLoadShedding, watchLoopLag } from './platform/load-shedding.ts'
 import type { Log } from './platform/log.ts'
 import type { Metrics } from './platform/metrics.ts'
@@ -35,7 +36,6 @@ import {
   openAdmissionFrom,
   openKeyringFrom,
   type UntilAnswered,
-  verifyKeysOf,
 } from './wiring.ts'
 
 const LOOK_AROUND_EVERY_MS = 2_000
@@ -181,7 +181,7 @@ export async function createApi(
       return (edge.server.address() as AddressInfo).port
     },
     async open(until) {
-      await until('database', () => verifyKeysOf(db, keyring))
+      await until('database', () => verifyEncryptionKeys(db, keyring))
       await until('database', () => identity.start())
       await until('admission', () => admission.open())
       // PostgreSQL compares with the account's own row, so changes need no announcement.

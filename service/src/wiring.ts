@@ -7,7 +7,6 @@ import { postgresAdmission } from './access/admission-postgres.ts'
 import type { RedisSettings } from './access/redis-urls.ts'
 import { type Config, ConfigError, configWarnings, type DashboardConfig, loadConfig } from './config.ts'
 import { createHealthServer } from './edge/health-server.ts'
-import { SEALED_COLUMNS } from './operations/sealed-columns.ts'
 import { JournalMismatch } from './orders/keep-position.ts'
 import { UntrustedDatabase } from './platform/database-url.ts'
 import { type Db, openDatabase, sql } from './platform/db.ts'
@@ -20,7 +19,6 @@ import {
   WrongEncryptionKey,
 } from './platform/encryption.ts'
 import { askForKeks } from './platform/kek-providers.ts'
-import { verifyEncryptionKeys } from './platform/key-checks.ts'
 import type { Log } from './platform/log.ts'
 import type { BatchedCall, Metrics } from './platform/metrics.ts'
 import { type OutboundNetworks, outboundNetworks } from './platform/outbound-networks.ts'
@@ -213,6 +211,8 @@ export function openDatabaseFrom(
       statementMsMax: config.SHOPWIRE_DATABASE_STATEMENT_MS,
       lockMsMax: config.SHOPWIRE_DATABASE_LOCK_MS,
       namedStatements: config.SHOPWIRE_DATABASE_NAMED_STATEMENTS,
+      // Servers measure their statements, commands do not.
+      byKeyOnly: metrics !== undefined,
     },
     (error) => log.warn({ err: error }, 'an idle database connection was lost'),
     (problem) => (problem ? log.error(problem) : log.info('the database can write again')),
@@ -231,9 +231,6 @@ export function networksOf(
 export function openKeyringFrom({ encryption }: Pick<Config, 'encryption'>): Keyring {
   return openKeyring(localKeks(askForKeks(encryption.keys), encryption.activeId))
 }
-
-/** Has to run before anything is sealed or opened: a wrong key under a known id would seal values that cannot be opened. */
-export const verifyKeysOf = (db: Db, keyring: Keyring) => verifyEncryptionKeys(db, keyring, SEALED_COLUMNS)
 
 export function redisSettings(config: Omit<Config, 'SHOPWIRE_DATABASE_URL'>): RedisSettings {
   return {

@@ -13,6 +13,7 @@ import { guardedClients } from './platform/guarded-client.ts'
 import { newId } from './platform/ids.ts'
 import { createJobRunner, type JobRunnerOptions } from './platform/job-runner.ts'
 import { keepClients } from './platform/kept-clients.ts'
+import { verifyEncryptionKeys } from './platform/key-checks.ts'
 import { operatorFetch } from './platform/operator-fetch.ts'
 import type { Step } from './platform/shutdown.ts'
 import {
@@ -25,7 +26,7 @@ import { createLinkVault } from './supply/gift-link.ts'
 import { createObtainer, type ObtainFromSuppliers } from './supply/obtain.ts'
 import { createDelivery, type DeliverDeps } from './webhooks/deliver.ts'
 import { DELIVER_QUEUE } from './webhooks/endpoint.ts'
-import { networksOf, openKeyringFrom, type UntilAnswered, verifyKeysOf } from './wiring.ts'
+import { networksOf, openKeyringFrom, type UntilAnswered } from './wiring.ts'
 import { repeatedWork } from './worker-loops.ts'
 
 /** The share of the shutdown time that running jobs get to end. */
@@ -144,7 +145,7 @@ export function createWorker(
 
   return {
     async open(until) {
-      await until('database', () => verifyKeysOf(db, keyring))
+      await until('database', () => verifyEncryptionKeys(db, keyring))
       await until('database', () => identity.start())
       await until('database', () => vault.open())
       await journal.open(until)

@@ -17,7 +17,6 @@ import { insertPaymentEvent, insertTopUp } from '../src/funding/queries.ts'
 import { newReference } from '../src/funding/reference.ts'
 import { closeAccountDays } from '../src/ledger/account-days.ts'
 import { createOperator, type Operator } from '../src/operations/operator.ts'
-import { SEALED_COLUMNS } from '../src/operations/sealed-columns.ts'
 import { sealNext } from '../src/operations/seals/sealer.ts'
 import { createBacklogCounter } from '../src/orders/backlog.ts'
 import { composeEvent } from '../src/orders/compose-event.ts'
@@ -322,7 +321,7 @@ test('every transaction locks rows in the documented order, and every locking st
   for (const job of await claimFromAllLanes(worker, DELIVER_QUEUE, { limit: 50, leaseMs: 0 }))
     await failJob(worker, job, { waitMs: 0, note: 'test', failuresMax: 1 })
   await operator.retryDeadLetters(null)
-  await verifyEncryptionKeys(database.operator, keyring, SEALED_COLUMNS)
+  await verifyEncryptionKeys(database.operator, keyring)
   await recoverFromLoss(database, keyring, [first, second])
   await operatorWith(
     openKeyring(

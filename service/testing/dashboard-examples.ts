@@ -152,7 +152,6 @@ export const routeExamples: Readonly<Record<DashboardRouteName, RouteExample>> =
         other.request_id,
         other.event_id,
         other.key_id,
-        other.transfer_id,
       ].map((q) => ({ q })),
   },
   listOrders: { foreignSearches: (other) => [...orderSearches(other), { before: other.order_id }] },

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { changeUrls, databaseGrants, type ProvisionedDatabase } from '@shopwire/engines'
 import pg from 'pg'
 import { inject } from 'vitest'
+import { settingsSql } from '../src/platform/database-settings.ts'
 import { type Db, openDatabase } from '../src/platform/db.ts'
 
 export const TEMPLATE_DATABASE = 'shopwire_template'
@@ -27,10 +28,10 @@ export async function openTestDatabase({ isEmpty = false } = {}): Promise<TestDa
   const superuserUrl = withDatabase(inject('superuserUrl'), name)
   const { ownerUrl, processUrls } = urls
   const logins = {
-    api: openTestPool(processUrls.api),
-    worker: openTestPool(processUrls.worker),
+    api: openTestPool(processUrls.api, { byKeyOnly: true }),
+    worker: openTestPool(processUrls.worker, { byKeyOnly: true }),
     operator: openTestPool(processUrls.operator),
-    dashboard: openTestPool(processUrls.dashboard),
+    dashboard: openTestPool(processUrls.dashboard, { byKeyOnly: true }),
     owner: openTestPool(ownerUrl),
   }
   return {
@@ -53,8 +54,8 @@ export async function createDatabase({
   const template = isEmpty ? 'template0' : TEMPLATE_DATABASE
   await asSuperuser(async (client) => {
     await client.query(`create database ${name} owner shopwire_owner template ${template}`)
-    // A copy has what is in the template, and not the grants on it.
-    if (!isEmpty) for (const grant of databaseGrants(name)) await client.query(grant)
+    // A copy has what is in the template, and neither the grants on it nor its settings.
+    if (!isEmpty) await client.query([...databaseGrants(name), settingsSql(name)].join(';'))
   })
   return {
     ...changeUrls(inject('database'), (url) => withDatabase(url, name)),
@@ -65,7 +66,7 @@ export async function createDatabase({
 }
 
 /** Connections with this login. */
-export function openTestPool(url: string): Db {
+export function openTestPool(url: string, { byKeyOnly = false } = {}): Db {
   return openDatabase(
     {
       url,
@@ -75,6 +76,7 @@ export function openTestPool(url: string): Db {
       statementMsMax: 5_000,
       lockMsMax: 2_000,
       namedStatements: true,
+      byKeyOnly,
     },
     () => {},
   )

@@ -11,16 +11,16 @@ export interface Targets {
 /** What whoever holds the login of a process tries. Everything is refused, but that the owner of the tables owns them. */
 export const INTRUSIONS: Readonly<Record<string, (login: Login, targets: Targets) => string>> = {
   'insert a transfer': (_, { account_id }) =>
-    `insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, reference, created_at)
-     values ('${account_id}', 999, 'tr_x', 'funding', 'house:cash', 'customer', 500000, 500000, 'minted', now())`,
+    `insert into transfers (account_id, seq, kind, change_cents, balance_after_cents, reference, created_at)
+     values ('${account_id}', 999, 'funding', 500000, 500000, 'minted', now())`,
   'raise a balance': (_, { account_id }) =>
     `update balances set balance_cents = balance_cents + 500000 where account_id = '${account_id}'`,
   'call the function that moves money': (_, { account_id }) =>
-    `select move_balance('${account_id}', 'tr_x', 'funding', 'house:cash', 'customer', 500000, null, 'minted', null, now())`,
+    `select move_balance('${account_id}', 'funding', 500000, null, 'minted', null, now())`,
   'refund an order that is not cancelled': (_, { account_id, paid_order_id }) =>
-    `select refund_order('${account_id}', '${paid_order_id}', 'tr_x', now())`,
+    `select refund_order('${account_id}', '${paid_order_id}', now())`,
   'refund a delivered order': (_, { account_id, delivered_order_id }) =>
-    `select refund_order('${account_id}', '${delivered_order_id}', 'tr_x', now())`,
+    `select refund_order('${account_id}', '${delivered_order_id}', now())`,
   'make a delivered order a cancelled one': (_, { delivered_order_id }) =>
     `update orders set status = 'cancelled', delivered_at = null, cancelled_at = now(), cancel_reason = 'x' where id = '${delivered_order_id}'`,
   'revive a revoked key': (_, { revoked_key_id }) =>

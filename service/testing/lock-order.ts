@@ -49,6 +49,7 @@ export const LOCK_ORDER = [
   'evidence_retention',
   'order_attempts',
   'link_reads',
+  'order_answers',
   'key_usage',
   'key_last_uses',
   'account_days_progress',
@@ -182,7 +183,7 @@ const readFunctions = async (db: Db) =>
     (
       await db.many<{ proname: string; prosrc: string }>(
         statement(
-          `select proname, prosrc from pg_proc where pronamespace = 'public'::regnamespace and prokind = 'f'`,
+          `select proname, prosrc from pg_proc where pronamespace = 'shopwire'::regnamespace and prokind = 'f'`,
           [],
         ),
       )

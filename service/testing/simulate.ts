@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { changeUrls, databaseGrants, provisionDatabase, startPostgres } from '@shopwire/engines'
 import pg from 'pg'
+import { settingsSql } from '../src/platform/database-settings.ts'
 import { migrate } from '../src/platform/migrate.ts'
 import { SCHEMA } from '../src/wiring.ts'
 import { runSchedules } from './supplier-schedules/run.ts'
@@ -44,7 +45,7 @@ try {
     async newDatabase() {
       const name = `schedules_${randomBytes(6).toString('hex')}`
       await asSuperuser(`create database ${name} owner shopwire_owner template ${TEMPLATE}`)
-      for (const grant of databaseGrants(name)) await asSuperuser(grant)
+      await asSuperuser([...databaseGrants(name), settingsSql(name)].join(';'))
       return {
         ...changeUrls(template, (url) => url.replace(/[^/]*$/, name)),
         drop: () => asSuperuser(`drop database ${name} with (force)`),

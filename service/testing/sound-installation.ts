@@ -10,10 +10,11 @@ import { SMTPServer } from 'smtp-server'
 import { loadConfig } from '../src/config.ts'
 import { type BackupStatus, statusFile } from '../src/operations/backup-status.ts'
 import { recordVerifyRun } from '../src/operations/verify.ts'
+import { verifyEncryptionKeys } from '../src/platform/key-checks.ts'
 import { createLog } from '../src/platform/log.ts'
 import { migrate } from '../src/platform/migrate.ts'
 import { recordHeartbeat } from '../src/platform/worker-heartbeats.ts'
-import { openDatabaseFrom, openKeyringFrom, SCHEMA, verifyKeysOf } from '../src/wiring.ts'
+import { openDatabaseFrom, openKeyringFrom, SCHEMA } from '../src/wiring.ts'
 import { asSuperuser } from './database.ts'
 
 /** An installation in which `doctor` finds nothing wrong, on servers of its own, for tests that then spoil one thing. */
@@ -29,6 +30,7 @@ export async function openSoundInstallation() {
       durable: true,
       settings: {
         archive_mode: 'on',
+        wal_compression: 'lz4',
         listen_addresses: address ? `127.0.0.1,${address}` : '127.0.0.1',
       },
     }),
@@ -79,7 +81,7 @@ export async function openSoundInstallation() {
   const log = createLog('silent')
   const db = openDatabaseFrom(config, 'test', log)
   const worker = openDatabaseFrom({ ...config, SHOPWIRE_DATABASE_URL: processUrls.worker }, 'test', log)
-  await verifyKeysOf(db, openKeyringFrom(config))
+  await verifyEncryptionKeys(db, openKeyringFrom(config))
   await recordVerifyRun(db, [{ rule: 'M01', what: '', violations: 0, ids: [], ms: 1 }], Date.now())
 
   return {

@@ -42,7 +42,7 @@ interface StoreProof extends Pick<Proof, 'idempotency_key' | 'account_id' | 'ver
 
 interface StoreTransfer {
   readonly id: string
-  readonly amount_cents: number
+  readonly change_cents: number
   readonly created_at: string
 }
 
@@ -70,12 +70,12 @@ function storeProofText({ paint }: Context['out'], proof: StoreProof): string {
       ),
     )
   }
-  const moved = (label: string, sign: 1 | -1) => (transfer: StoreTransfer) =>
-    [label, `${transfer.id}  ${money(sign * transfer.amount_cents)}  ${moment(transfer.created_at)}`] as const
+  const moved = (label: string) => (transfer: StoreTransfer) =>
+    [label, `${transfer.id}  ${money(transfer.change_cents)}  ${moment(transfer.created_at)}`] as const
   const lines = [
     ...proof.orders.map(orderLine),
-    ...proof.debits.map(moved('Debit', -1)),
-    ...proof.refunds.map(moved('Refund', 1)),
+    ...proof.debits.map(moved('Debit')),
+    ...proof.refunds.map(moved('Refund')),
   ]
   if (lines.length > 0) parts.push(facts(lines, paint))
   const [first = '', ...more] = proof.summary.split('\n').map(printable)

@@ -23,9 +23,9 @@ const WAIT_MS = 10
 const CROCKFORD = '0123456789abcdefghjkmnpqrstvwxyz'
 const PLACE = `
   select verdicts[1] as verdict, details[1] as details
-    from place_orders(true, array[$1], array[$2::bigint], array['key_c1_bench'], array[$3], array[$4], array[$5],
-                      array[date_trunc('milliseconds', clock_timestamp())], array[$6], array[sha256(convert_to($6, 'UTF8'))],
-                      array[null]::text[], array[null]::text[], array[1], $7, array[1], array[null]::bigint[])`
+    from place_orders(true, array[$1], array[$2::bigint], array['key_c1_bench'], array[$3], array[$4],
+                      array[date_trunc('milliseconds', clock_timestamp())], array[$5], array[sha256(convert_to($5, 'UTF8'))],
+                      array[null]::text[], array[null]::text[], array[1], $6, array[1], array[null]::bigint[])`
 
 /**
  * Places orders of one line by the service's own function, over a few connections, each item and each account in turn. It goes
@@ -52,7 +52,7 @@ export function startPlacing({ apiUrl, accounts, items, orders, isTooFast }: Pla
         const values = [
           account?.id,
           account?.access_version,
-          ...['ord', 'tr', 'evt'].map((prefix) => newId(prefix, nowMs)),
+          ...['ord', 'evt'].map((prefix) => newId(prefix, nowMs)),
           `churn-${n}-${nowMs}`,
           [items[n % items.length]],
         ]

@@ -20,7 +20,7 @@ const FILLED = [
   'events',
   'deliveries',
   'delivery_attempts',
-  'order_attempts',
+  'order_answers',
 ]
 
 export interface SeededAccount {
@@ -72,23 +72,19 @@ function insertsFor(account_id: string, key_id: string, orders: number, nowMs: n
             case status when 'cancelled' then 'out of stock' end, pg_temp.id_at('req', at_ms, n::text), '203.0.113.7'
        from (select n, ${firstMs} + n * ${ORDER_EVERY_MS} as at_ms, ${status} as status
                from generate_series(0::bigint, ${orders - 1}) n) s`,
-    `insert into order_lines (account_id, order_id, n, item_id, name, qty, unit_price_cents)
+    `insert into order_lines (account_id, order_id, line, item_id, name, qty, unit_price_cents)
      select account_id, id, 1, ${itemIdSql(item)}, pg_temp.item_name${item}, 1, total_cents
        from (select account_id, id, total_cents, right(idempotency_key, 12)::bigint as n from orders) o`,
     // Refunds of cancelled orders follow at once; positions have no gaps.
-    `insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, created_at)
-     select account_id, row_number() over w + 1, pg_temp.id_at('tr', at_ms, n::text || kind), kind,
-            case kind when 'order' then 'customer' else 'house:sales' end,
-            case kind when 'order' then 'house:sales' else 'customer' end, total_cents,
-            ${OPENING_CENTS} + sum(case kind when 'order' then -total_cents else total_cents end) over w, id, created_at
-       from (select o.account_id, o.id, o.total_cents, o.created_at, k.kind, right(idempotency_key, 12)::bigint as n,
-                    (extract(epoch from o.created_at) * 1000)::bigint as at_ms
+    `insert into transfers (account_id, seq, kind, change_cents, balance_after_cents, order_id, created_at)
+     select account_id, row_number() over w + 1, kind, change_cents, ${OPENING_CENTS} + sum(change_cents) over w, id, created_at
+       from (select o.account_id, o.id, k.sign * o.total_cents as change_cents, o.created_at, k.kind,
+                    right(idempotency_key, 12)::bigint as n
                from orders o
-               join (values ('order'), ('refund')) k (kind) on k.kind = 'order' or o.status = 'cancelled') t
+               join (values ('order', -1), ('refund', 1)) k (kind, sign) on k.kind = 'order' or o.status = 'cancelled') t
      window w as (order by n, kind)`,
-    `insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, reference, created_at)
-     values ('${account_id}', 1, pg_temp.id_at('tr', ${firstMs - 1000}, 'opening'), 'funding', 'house:cash', 'customer',
-             ${OPENING_CENTS}, ${OPENING_CENTS}, 'opening', pg_temp.time_of(${firstMs - 1000}))`,
+    `insert into transfers (account_id, seq, kind, change_cents, balance_after_cents, reference, created_at)
+     values ('${account_id}', 1, 'funding', ${OPENING_CENTS}, ${OPENING_CENTS}, 'opening', pg_temp.time_of(${firstMs - 1000}))`,
     `update balances b
         set order_count = ${orders}, transfer_count = t.seq, balance_cents = t.balance_after_cents
        from (select seq, balance_after_cents from transfers order by seq desc limit 1) t
@@ -112,8 +108,8 @@ function insertsFor(account_id: string, key_id: string, orders: number, nowMs: n
             case when a.n < d.attempts or d.state = 'failed' then 503 else 200 end,
             case when a.n < d.attempts or d.state = 'failed' then 'http_503' end
        from deliveries d, generate_series(1, d.attempts) a (n)`,
-    `insert into order_attempts (account_id, idempotency_key, request_id, at, key_id, client_address, request_hash, status, outcome, is_sent)
-     select account_id, idempotency_key, request_id, created_at, key_id, client_address, request_hash, 201, 'bought', true
+    `insert into order_answers (order_id, account_id, is_sent)
+     select id, account_id, true
        from orders
       where created_at > ${since}`,
   ]

@@ -29,7 +29,7 @@ export async function readWal(
        from pg_class c
        left join pg_index i on i.indexrelid = c.oid
        left join pg_class t on t.oid = coalesce(i.indrelid, (select o.oid from pg_class o where o.reltoastrelid = c.oid))
-      where c.relnamespace = 'public'::regnamespace
+      where c.relnamespace = 'shopwire'::regnamespace
         and c.relkind in ('r', 'i', 't')
         and pg_relation_filenode(c.oid) is not null`,
   )

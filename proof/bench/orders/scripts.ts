@@ -70,7 +70,6 @@ function freshOrder(account: string, keys: readonly BenchKey[]): string[] {
     `${key.access_version}::bigint`,
     `'${key.id}'`,
     id('ord'),
-    id('tr'),
     id('evt'),
     `date_trunc('milliseconds', clock_timestamp())`,
     'gen_random_uuid()::text',

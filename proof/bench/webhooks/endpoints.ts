@@ -27,7 +27,7 @@ export async function seedEndpoints(
       )
       await owner.query(
         `insert into webhook_endpoints (account_id, id, url, set_by, created_at)
-         select account_id, '${ENDPOINT_ID}', $2, 'bench', now() - interval '1 hour' from unnest($1::text[]) account_id`,
+         select account_id, 'whe_' || account_id, $2, 'bench', now() - interval '1 hour' from unnest($1::text[]) account_id`,
         [accounts, url],
       )
       await owner.query(
@@ -70,7 +70,7 @@ export async function seedOrders(owner: pg.Client, accounts: readonly number[], 
     [accounts, each],
   )
   await owner.query(
-    `insert into order_lines (account_id, order_id, n, item_id, name, qty, unit_price_cents)
+    `insert into order_lines (account_id, order_id, line, item_id, name, qty, unit_price_cents)
      select account_id, id, line, ${itemIdSql('line')}, pg_temp.item_name(line), 1, 450
        from orders, generate_series(1::bigint, ${LINES}) line`,
   )
@@ -93,7 +93,6 @@ function nextId(): string {
 let serial = 0
 
 const CHUNK = 5_000
-const ENDPOINT_ID = 'whe_bench'
 const SECRET_ID = 'whs_bench'
 
 /** The service's envelope encryption, implemented again: nothing may import the service. */

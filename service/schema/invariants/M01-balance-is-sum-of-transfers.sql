@@ -1,6 +1,6 @@
 -- Every account has one balance, and it is the sum of the account's transfers.
 with sums as (
-  select account_id, sum(case when credit = 'customer' then amount_cents else -amount_cents end) as cents
+  select account_id, sum(change_cents) as cents
     from transfers
    group by account_id
 )

@@ -1,6 +1,6 @@
 -- Every order was paid for once, by its own account, with its total.
 with paid as (
-  select account_id, order_id, count(*) as times, min(amount_cents) as cents
+  select account_id, order_id, count(*) as times, min(-change_cents) as cents
     from transfers
    where kind = 'order'
    group by account_id, order_id

@@ -1,6 +1,6 @@
 -- A cancelled order was refunded once, with its total; any other order was not refunded.
 with refunded as (
-  select account_id, order_id, count(*) as times, min(amount_cents) as cents
+  select account_id, order_id, count(*) as times, min(change_cents) as cents
     from transfers
    where kind = 'refund'
    group by account_id, order_id

@@ -5,7 +5,7 @@ with held as (
     from order_links
    group by account_id, order_id, line
 ), wanted as (
-  select l.account_id, l.order_id, l.n as line, l.qty, (2 << l.qty) - 2 as units, o.status
+  select l.account_id, l.order_id, l.line, l.qty, (2 << l.qty) - 2 as units, o.status
     from order_lines l
     join orders o on o.account_id = l.account_id and o.id = l.order_id
 )

@@ -1,4 +1,4 @@
 -- All balances together are what the house took in, less what it was paid and gave away.
 select 'all accounts'
  where (select coalesce(sum(balance_cents), 0) from balances)
-       <> (select coalesce(sum(case when credit = 'customer' then amount_cents else -amount_cents end), 0) from transfers);
+       <> (select coalesce(sum(change_cents), 0) from transfers);

@@ -8,7 +8,7 @@ with reversed as (
     from top_up_reversals
    group by account_id
 ), booked as (
-  select account_id, sum(case when debit = 'customer' then amount_cents else -amount_cents end) as cents
+  select account_id, -sum(change_cents) as cents
     from transfers
    where kind = 'adjustment'
      and note ~ ', rev_[0-9a-z]{26}$'

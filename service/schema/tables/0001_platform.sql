@@ -1,4 +1,4 @@
--- Platform: the audit log, keys, the identity of the database, and outgoing mail. `jobs`, which belong to accounts, are in 0003.
+-- Platform: the audit log, keys, the identity of the database, and outgoing mail. `jobs`, which belong to accounts, are in 0004.
 --
 -- The owner of the database runs migrations. Each process works as a member of one role, and may do only what service/schema/rights says;
 -- those grants are applied after the tables and the functions. Row-level security narrows them: in every table of accounts the
@@ -7,13 +7,13 @@
 
 -- What people did. Kept for ever; rows are written by functions/platform/write_audit_row.sql alone.
 create table audit_log (
-  id text primary key,
+  id text collate "C" primary key,
   at timestamptz not null,
   actor text not null,
   action text not null,
-  target text not null,
+  target text collate "C" not null,
   -- Null: for operators only.
-  account_id text,
+  account_id text collate "C",
   -- Where it was done from, for actions of people in the dashboard.
   address text,
   request_id text collate "C",
@@ -34,7 +34,7 @@ create policy own_account on audit_log to shopwire_dashboard using (account_id =
 -- The service's own keys, such as the one that fingerprints links. They must stay the same through every change of the
 -- configuration, so they are stored here, encrypted like every other secret.
 create table own_keys (
-  name text primary key,
+  name text collate "C" primary key,
   key_sealed bytea not null,
   key_kek_id text not null
 );
@@ -114,9 +114,9 @@ create table worker_heartbeats (
 -- Mail waiting to be sent, written in the transaction of what it reports. Bodies are sealed: some hold a one-time link. They are
 -- erased when the mail was handed over or given up.
 create table outgoing_mail (
-  id text primary key,
+  id text collate "C" primary key,
   -- The account it is about; null for mail about a person.
-  account_id text,
+  account_id text collate "C",
   to_address text not null check (char_length(to_address) between 3 and 254),
   subject text not null check (char_length(subject) between 1 and 200),
   body_sealed bytea,
@@ -127,14 +127,12 @@ create table outgoing_mail (
   next_at timestamptz not null,
   sent_at timestamptz,
   failed_at timestamptz,
-  check ((body_sealed is null) = (body_kek_id is null))
+  constraint outgoing_mail_body check ((body_sealed is null) = (body_kek_id is null))
 );
 
 create index outgoing_mail_due on outgoing_mail (next_at) where sent_at is null and failed_at is null;
 -- For removing what was sent or given up long ago.
 create index outgoing_mail_created on outgoing_mail (created_at);
--- Rewrapping finds the rows that are still encrypted under an old key.
-create index outgoing_mail_kek on outgoing_mail (body_kek_id);
 
 alter table outgoing_mail enable row level security;
 create policy all_accounts on outgoing_mail

@@ -1,7 +1,7 @@
 -- Accounts: who buys, and the API keys they sign with.
 
 create table accounts (
-  id text primary key,
+  id text collate "C" primary key,
   name text not null check (char_length(name) between 1 and 100),
   status text not null default 'active' check (status in ('active', 'suspended')),
   -- Grows by one whenever the account or one of its keys changes what it may do. A process that has a key cached compares this
@@ -12,7 +12,9 @@ create table accounts (
   closed_at timestamptz,
   -- Ids of those who belonged to it then. Whoever belongs to no other account is erased with it.
   closed_people text[],
-  erased_at timestamptz
+  erased_at timestamptz,
+  constraint accounts_closed_is_suspended check (closed_at is null or status = 'suspended'),
+  constraint accounts_erased_is_closed check (erased_at is null or closed_at is not null)
 );
 
 alter table accounts enable row level security;
@@ -23,8 +25,8 @@ create policy all_accounts on accounts
 create policy own_account on accounts to shopwire_dashboard using (id = nullif(current_setting('shopwire.account_id', true), ''));
 
 create table api_keys (
-  account_id text not null references accounts (id),
-  id text not null,
+  account_id text collate "C" not null references accounts (id),
+  id text collate "C" not null,
   name text not null check (char_length(name) between 1 and 100),
   scopes text[] not null check (
     cardinality(scopes) > 0
@@ -41,11 +43,8 @@ create table api_keys (
   primary key (account_id, id)
 );
 
--- A request carries only the key id. Not unique: a unique index without the account in front cannot be kept once accounts are
--- spread over several databases, and 130 random bits do not repeat.
-create index api_keys_id on api_keys (id);
--- Rewrapping finds the rows that are still encrypted under an old key.
-create index api_keys_kek on api_keys (secret_kek_id);
+-- A request carries only the key id.
+create unique index api_keys_id on api_keys (id);
 
 alter table api_keys enable row level security;
 create policy all_accounts on api_keys

@@ -14,7 +14,7 @@ create table items (
   available_until timestamptz,
   -- The catalogue revision that last changed it. A process that is behind reads the items above its own revision.
   revision bigint not null,
-  check (type <> 'frame' or image is null)
+  constraint items_frame_without_image check (type <> 'frame' or image is null)
 );
 
 create unique index items_revision on items (revision, id);
@@ -47,7 +47,7 @@ create table store_windows (
   created_at timestamptz not null,
   -- A cancelled window no longer closes the store, and stays on record.
   cancelled_at timestamptz,
-  check (closes_at < opens_at)
+  constraint store_windows_times check (closes_at < opens_at)
 );
 
 create index store_windows_ahead on store_windows (opens_at) where cancelled_at is null;

@@ -3,8 +3,8 @@
 
 -- One wish of an account to add money. It is credited once: the state and the transfer change together.
 create table top_ups (
-  account_id text not null references accounts (id),
-  id text not null,
+  account_id text collate "C" not null references accounts (id),
+  id text collate "C" not null,
   provider text not null check (provider in ('bank', 'stripe')),
   -- What was asked for.
   amount_cents bigint not null check (amount_cents > 0),
@@ -12,29 +12,31 @@ create table top_ups (
   state text not null default 'pending'
     check (state in ('pending', 'credited', 'review', 'failed', 'expired', 'rejected')),
   -- ISO 11649, for the payer to quote and for people to find it again.
-  reference text not null check (reference ~ '^RF[0-9]{2}[0-9A-Z]{1,21}$'),
+  reference text collate "C" not null check (reference ~ '^RF[0-9]{2}[0-9A-Z]{1,21}$'),
   -- The provider's name for the page where it is paid, and for the payment itself once there is one.
   provider_session text,
-  provider_payment text,
+  provider_payment text collate "C",
   created_by text not null,
   created_by_name text not null,
   created_at timestamptz not null,
   decided_at timestamptz,
   -- What arrived. For a bank transfer it may differ from what was asked for.
   credited_cents bigint check (credited_cents > 0),
-  credited_transfer_id text,
+  -- The transfer that credited it.
+  credited_seq bigint,
   -- Why it was rejected, or needs a person.
   note text check (char_length(note) <= 500),
   -- When the provider was last asked about it.
   checked_at timestamptz,
   primary key (account_id, id),
-  check ((state = 'credited') = (credited_transfer_id is not null)),
-  check ((credited_cents is null) = (credited_transfer_id is null)),
-  check ((provider = 'stripe') = (provider_session is not null))
+  foreign key (account_id, credited_seq) references transfers (account_id, seq),
+  constraint top_ups_credited check ((state = 'credited') = (credited_seq is not null)),
+  constraint top_ups_credited_cents check ((credited_cents is null) = (credited_seq is null)),
+  constraint top_ups_session check ((provider = 'stripe') = (provider_session is not null))
 );
 
 create unique index top_ups_reference on top_ups (reference);
-create unique index top_ups_transfer_once on top_ups (account_id, credited_transfer_id) where credited_transfer_id is not null;
+create unique index top_ups_transfer_once on top_ups (account_id, credited_seq) where credited_seq is not null;
 create index top_ups_payment on top_ups (provider_payment) where provider_payment is not null;
 create index top_ups_open on top_ups (created_at) where state in ('pending', 'review');
 
@@ -47,12 +49,12 @@ create policy own_account on top_ups to shopwire_dashboard using (account_id = n
 
 -- Money that a provider took back after it was credited: a refund or a dispute. What the balance does not hold any more is owed.
 create table top_up_reversals (
-  account_id text not null,
-  id text not null,
-  top_up_id text not null,
+  account_id text collate "C" not null,
+  id text collate "C" not null,
+  top_up_id text collate "C" not null,
   kind text not null check (kind in ('refund', 'dispute')),
   -- The provider's name for it. A repeated report of one is the same one.
-  provider_reference text not null,
+  provider_reference text collate "C" not null,
   amount_cents bigint not null check (amount_cents > 0),
   -- amount = taken from the balance + owed + written off by an operator, until a dispute is won and all of it is returned.
   taken_cents bigint not null check (taken_cents >= 0),
@@ -62,8 +64,8 @@ create table top_up_reversals (
   created_at timestamptz not null,
   primary key (account_id, id),
   foreign key (account_id, top_up_id) references top_ups (account_id, id),
-  check (taken_cents + owed_cents + written_off_cents = amount_cents),
-  check (returned_at is null or owed_cents = 0)
+  constraint top_up_reversals_sum check (taken_cents + owed_cents + written_off_cents = amount_cents),
+  constraint top_up_reversals_returned check (returned_at is null or owed_cents = 0)
 );
 
 create unique index top_up_reversals_once on top_up_reversals (account_id, provider_reference);
@@ -79,10 +81,10 @@ create policy own_account on top_up_reversals to shopwire_dashboard using (accou
 -- Events of payment providers whose signature was verified, reduced to what is needed. Not of one account: a dispute does not say whose
 -- payment it is about.
 create table payment_events (
-  provider text not null check (provider in ('stripe')),
-  event_id text not null check (char_length(event_id) between 1 and 255),
+  provider text collate "C" not null check (provider in ('stripe')),
+  event_id text collate "C" not null check (char_length(event_id) between 1 and 255),
   -- All events of one payment are applied together, so that their order does not matter.
-  subject text not null check (char_length(subject) between 1 and 255),
+  subject text collate "C" not null check (char_length(subject) between 1 and 255),
   facts jsonb not null,
   received_at timestamptz not null,
   state text not null default 'received' check (state in ('received', 'applied', 'ignored', 'review')),
@@ -97,7 +99,7 @@ create index payment_events_subject on payment_events (subject);
 
 -- At which balance whom to write. The worker moves the state; see service/src/funding/balance-alert.ts.
 create table balance_alerts (
-  account_id text primary key references accounts (id),
+  account_id text collate "C" primary key references accounts (id),
   threshold_cents bigint check (threshold_cents > 0),
   person_ids text[] not null check (cardinality(person_ids) <= 20),
   emails text[] not null check (cardinality(emails) <= 5),

@@ -3,12 +3,11 @@
 -- of authenticator apps and the recovery codes are encrypted.
 
 create table people (
-  id text primary key,
+  id text collate "C" primary key,
   -- Operators run the store. They belong to no account and sign in by passkey alone.
   kind text not null default 'customer' check (kind in ('customer', 'operator')),
   name text not null check (char_length(name) between 1 and 100),
-  -- Lower case.
-  email text not null unique check (char_length(email) between 3 and 254),
+  email text collate "C" not null unique check (email = lower(email) and char_length(email) between 3 and 254),
   email_verified boolean not null default false,
   -- An authenticator app is confirmed.
   has_totp boolean not null default false,
@@ -19,10 +18,10 @@ create table people (
 
 -- One row per way to prove an identity that is not a passkey: the password, or the subject at a company's OpenID Connect issuer.
 create table credentials (
-  id text primary key,
-  person_id text not null references people (id) on delete cascade,
-  provider text not null,
-  subject text not null,
+  id text collate "C" primary key,
+  person_id text collate "C" not null references people (id) on delete cascade,
+  provider text collate "C" not null,
+  subject text collate "C" not null,
   password_hash text,
   created_at timestamptz not null,
   updated_at timestamptz not null,
@@ -31,8 +30,8 @@ create table credentials (
 create index credentials_person on credentials (person_id);
 
 create table authenticator_apps (
-  id text primary key,
-  person_id text not null unique references people (id) on delete cascade,
+  id text collate "C" primary key,
+  person_id text collate "C" not null unique references people (id) on delete cascade,
   secret_encrypted text not null,
   recovery_codes_encrypted text not null,
   is_confirmed boolean not null default false,
@@ -41,10 +40,10 @@ create table authenticator_apps (
 );
 
 create table passkeys (
-  id text primary key,
-  person_id text not null references people (id) on delete cascade,
+  id text collate "C" primary key,
+  person_id text collate "C" not null references people (id) on delete cascade,
   name text,
-  credential_id text not null unique,
+  credential_id text collate "C" not null unique,
   public_key text not null,
   counter bigint not null,
   device_type text not null,
@@ -58,8 +57,8 @@ create index passkeys_person on passkeys (person_id);
 
 -- What waits for its second half: a challenge, a second factor after a password, a mailed token. Identifiers are hashed.
 create table verifications (
-  id text primary key,
-  identifier text not null,
+  id text collate "C" primary key,
+  identifier text collate "C" not null,
   value text not null,
   expires_at timestamptz not null,
   created_at timestamptz not null,
@@ -71,10 +70,10 @@ create index verifications_expires on verifications (expires_at);
 create table sessions (
   token_hash bytea primary key check (octet_length(token_hash) = 32),
   -- Names the session in lists, logs and the audit log; of no use as a cookie.
-  id text not null unique,
-  person_id text not null references people (id) on delete cascade,
+  id text collate "C" not null unique,
+  person_id text collate "C" not null references people (id) on delete cascade,
   -- The account it acts in. Whether the person may is asked from memberships on every request.
-  account_id text,
+  account_id text collate "C",
   created_at timestamptz not null,
   last_seen_at timestamptz not null,
   expires_at timestamptz not null,
@@ -88,7 +87,7 @@ create index sessions_expires on sessions (expires_at);
 
 -- A code of an authenticator app counts once: it is written here before it is checked.
 create table used_codes (
-  person_id text not null references people (id) on delete cascade,
+  person_id text collate "C" not null references people (id) on delete cascade,
   code_hash bytea not null,
   expires_at timestamptz not null,
   primary key (person_id, code_hash)
@@ -104,8 +103,8 @@ create table sign_in_attempts (
 create index sign_in_attempts_started on sign_in_attempts (window_started_at);
 
 create table memberships (
-  account_id text not null references accounts (id),
-  person_id text not null references people (id) on delete cascade,
+  account_id text collate "C" not null references accounts (id),
+  person_id text collate "C" not null references people (id) on delete cascade,
   role text not null check (role in ('owner', 'developer', 'finance', 'viewer')),
   created_at timestamptz not null,
   primary key (account_id, person_id)
@@ -120,13 +119,13 @@ create policy all_accounts on memberships
 create policy own_account on memberships to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
 
 create table invitations (
-  account_id text not null references accounts (id),
-  id text not null,
-  email text not null check (char_length(email) between 3 and 254),
+  account_id text collate "C" not null references accounts (id),
+  id text collate "C" not null,
+  email text collate "C" not null check (email = lower(email) and char_length(email) between 3 and 254),
   role text not null check (role in ('owner', 'developer', 'finance', 'viewer')),
   token_hash bytea not null,
   -- Null: an operator invited.
-  inviter_id text references people (id) on delete set null,
+  inviter_id text collate "C" references people (id) on delete set null,
   -- Nobody but the owner of the mailbox saw the link, so accepting it verifies the address.
   is_mailed_only boolean not null,
   created_at timestamptz not null,
@@ -148,8 +147,8 @@ create policy own_account on invitations to shopwire_dashboard using (account_id
 
 -- An operator's first sign-in, at which they set up a passkey.
 create table operator_invitations (
-  id text primary key,
-  email text not null check (char_length(email) between 3 and 254),
+  id text collate "C" primary key,
+  email text not null check (email = lower(email) and char_length(email) between 3 and 254),
   name text not null check (char_length(name) between 1 and 100),
   token_hash bytea not null unique,
   created_at timestamptz not null,

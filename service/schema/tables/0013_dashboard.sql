@@ -1,9 +1,9 @@
 -- Dashboard: personal access tokens, which a person's command line shows instead of signing in, with two narrow rights. They cannot spend.
 
 create table personal_tokens (
-  account_id text not null references accounts (id),
+  account_id text collate "C" not null references accounts (id),
   id text collate "C" not null,
-  person_id text not null,
+  person_id text collate "C" not null references people (id) on delete cascade,
   name text not null check (char_length(name) between 1 and 100),
   -- SHA-256 of the token. It has 256 random bits, so a slow hash would add nothing.
   token_hash bytea not null check (octet_length(token_hash) = 32),
@@ -15,11 +15,11 @@ create table personal_tokens (
   last_used_at timestamptz,
   revoked_at timestamptz,
   primary key (account_id, id),
-  check (expires_at > created_at and expires_at <= created_at + interval '90 days')
+  constraint personal_tokens_expires check (expires_at > created_at and expires_at <= created_at + interval '2160 hours')
 );
 
--- A request carries the token alone. Not unique, like the index on key ids: 256 random bits do not repeat.
-create index personal_tokens_hash on personal_tokens (token_hash);
+-- A request carries the token alone.
+create unique index personal_tokens_hash on personal_tokens (token_hash);
 
 -- The dashboard does not read token_hash: functions/dashboard/find_personal_tokens.sql compares it.
 alter table personal_tokens enable row level security;

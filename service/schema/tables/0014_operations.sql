@@ -4,7 +4,7 @@
 -- A token is never renewed or given to somebody else, and one that was revoked stays revoked: the rights leave only the revocation.
 create table operator_tokens (
   id text collate "C" primary key,
-  email text not null check (char_length(email) between 3 and 254),
+  email text not null check (email = lower(email) and char_length(email) between 3 and 254),
   -- SHA-256 of the token. It has 256 random bits, so a slow hash would add nothing.
   token_hash bytea not null check (octet_length(token_hash) = 32),
   -- The actor of the audit log who added it.
@@ -12,7 +12,7 @@ create table operator_tokens (
   created_at timestamptz not null,
   expires_at timestamptz not null,
   revoked_at timestamptz,
-  check (expires_at > created_at and expires_at <= created_at + interval '366 days')
+  constraint operator_tokens_expires check (expires_at > created_at and expires_at <= created_at + interval '8784 hours')
 );
 
 create unique index operator_tokens_hash on operator_tokens (token_hash);
@@ -23,7 +23,8 @@ create table verify_runs (
   id text collate "C" primary key,
   finished_at timestamptz not null,
   rules integer not null check (rules > 0),
-  violated integer not null check (violated between 0 and rules)
+  violated integer not null,
+  constraint verify_runs_violated check (violated between 0 and rules)
 );
 
 -- Comparisons with the journal that were applied. The store is opened only after one in its present generation and on its present server.
@@ -55,8 +56,8 @@ create table seal_segments (
   -- Without gaps, in the order of sealing.
   id bigint primary key check (id > 0),
   -- The account; `store` for audit rows without one.
-  chain text not null,
-  kind text not null check (kind in ('transfers', 'audit')),
+  chain text collate "C" not null,
+  kind text collate "C" not null check (kind in ('transfers', 'audit')),
   -- Without gaps in its chain.
   no bigint not null check (no > 0),
   -- Of transfers.
@@ -75,8 +76,8 @@ create table seal_segments (
   hash bytea not null,
   sealed_at timestamptz not null,
   unique (chain, kind, no),
-  check ((kind = 'transfers') = (first_seq is not null and last_seq is not null)),
-  check ((kind = 'audit') = (row_ids is not null))
+  constraint seal_segments_of_transfers check ((kind = 'transfers') = (first_seq is not null and last_seq is not null)),
+  constraint seal_segments_of_audit check ((kind = 'audit') = (row_ids is not null))
 );
 
 -- One a day. Never changed.
@@ -95,21 +96,21 @@ create table seal_digests (
 -- What accounts erase removes from an audit row, as a hash with a salt, so that the chain covers it too. Erasing removes the salt; the rest
 -- never changes: functions/platform/keep_commitment.sql.
 create table seal_commitments (
-  audit_id text primary key,
+  audit_id text collate "C" primary key,
   commitment bytea not null,
   salt bytea
 );
 
 -- Audit rows that are not sealed yet, each written with its row: functions/platform/await_seal.sql.
 create table seal_waiting (
-  audit_id text primary key
+  audit_id text collate "C" primary key
 );
 
 -- How far the worker that seals has come. Its lock keeps a second one away, and erasing waits for it.
 create table seal_progress (
   only_row boolean primary key default true check (only_row),
   -- The last account of the round under way that is done; null between rounds.
-  done_up_to text,
+  done_up_to text collate "C",
   -- When the last round ended that sealed everything there was.
   finished_at timestamptz not null
 );

@@ -185,7 +185,7 @@ const stateOf = ({ status, closed_at }: Account) => (closed_at ? 'closed' : stat
 
 function describeRecorded({ transfer, isNew }: Recorded): string {
   const what = isNew ? 'Booked' : 'Already booked, nothing moved:'
-  return `${what} ${dollars(transfer.credit === 'customer' ? transfer.amount_cents : -transfer.amount_cents)} as ${transfer.id}; balance ${dollars(transfer.balance_after_cents)}.`
+  return `${what} ${dollars(transfer.change_cents)} as ${transfer.id}; balance ${dollars(transfer.balance_after_cents)}.`
 }
 
 function statement(transfers: readonly Transfer[]): string {
@@ -195,7 +195,7 @@ function statement(transfers: readonly Transfer[]): string {
       String(t.seq),
       day(t.created_at),
       t.kind,
-      dollars(t.credit === 'customer' ? t.amount_cents : -t.amount_cents),
+      dollars(t.change_cents),
       dollars(t.balance_after_cents),
       t.reference ?? t.order_id ?? '',
     ]),

@@ -214,9 +214,8 @@ function orderText({ id, status, total_cents, created_at }: BoughtOrder): string
   return `${id}  ${status}  ${dollars(total_cents)}  ${day(created_at)} UTC`
 }
 
-function transferText({ id, amount_cents, balance_after_cents, created_at, kind }: OrderTransfer): string {
-  const change = kind === 'order' ? -amount_cents : amount_cents
-  return `${id}  ${dollars(change)}  ${day(created_at)} UTC  balance after it ${dollars(balance_after_cents)}`
+function transferText({ id, change_cents, balance_after_cents, created_at }: OrderTransfer): string {
+  return `${id}  ${dollars(change_cents)}  ${day(created_at)} UTC  balance after it ${dollars(balance_after_cents)}`
 }
 
 function accountFacts({ account_id, verdict, orders, counts }: Proof) {

@@ -57,9 +57,8 @@ export const selectGivenUp = (db: Queryable, account_id: string, sinceMs: number
 export const selectLongWaiting = (db: Queryable, account_id: string, beforeMs: number) =>
   db.one<{ orders: number; oldest_id: string | null; since: Date | null }>(sql`
     select count(*) as orders, min(id) as oldest_id, min(created_at) as since
-      from orders
+      from paid_orders
      where account_id = ${account_id}
-       and status = 'paid'
        and id < ${idFloor('ord', beforeMs)}`)
 
 export interface LeavingItem {

@@ -51,37 +51,12 @@ export const selectKey = (db: Queryable, account_id: string, id: string) =>
      where account_id = ${account_id}
        and id = ${id}`)
 
-/**
- * There is no index on the ids of transfers. Their positions follow the time, which the id contains: a binary search over the
- * positions finds where to look.
- */
-export const selectTransfer = (db: Queryable, account_id: string, id: string, madeMs: number) =>
-  db.maybeOne<{ kind: TransferKind; amount_cents: number }>(sql`
-    with recursive half (low, high) as (
-      select 1::bigint, transfer_count + 1
-        from balances
-       where account_id = ${account_id}
-       union all
-      select case when is_before then middle + 1 else low end, case when is_before then high else middle end
-        from (select low, high, (low + high) / 2 as middle,
-                     (select created_at
-                        from transfers
-                       where account_id = ${account_id}
-                         and seq = (low + high) / 2) < ${new Date(madeMs - AFTER_MS)}::timestamptz as is_before
-                from half
-               where low < high) h
-    ), start (seq) as (
-      select max(low) from half
-    )
-    select t.kind, t.amount_cents
-      from (select id, kind, amount_cents
-              from transfers
-             where account_id = ${account_id}
-               and seq >= (select seq from start)
-             order by seq
-             limit 5000) t
-     where t.id = ${id}
-     limit 1`)
+export const selectTransfer = (db: Queryable, account_id: string, seq: number) =>
+  db.maybeOne<{ kind: TransferKind; change_cents: number }>(sql`
+    select kind, change_cents
+      from transfers
+     where account_id = ${account_id}
+       and seq = ${seq}`)
 
 /** The order that a request bought, asked for again, or read with its links. */
 export const selectRequest = (db: Queryable, account_id: string, request_id: string, madeMs: number) =>

@@ -18,7 +18,7 @@ import { idEndIn, searchOrders } from './order-list-queries.ts'
 
 const MATCHES_MAX = 5
 const ORDER_ID = new RegExp(ORDER_ID_PATTERN)
-const TRANSFER_ID = /^tr_[0-9a-hjkmnp-tv-z]{26}$/
+const TRANSFER_ID = /^tr_[1-9][0-9]{0,14}$/
 const REQUEST_ID = /^req_[0-9a-hjkmnp-tv-z]{26}$/
 
 export const findArea = ({ db }: { readonly db: Db }): Area<typeof findRoutes> => ({
@@ -55,9 +55,9 @@ async function findByForm(tx: Queryable, account_id: string, q: string): Promise
     return key ? [{ kind: 'key', id: q, about: key.name, path: pathOf.key(q) }] : undefined
   }
   if (TRANSFER_ID.test(q)) {
-    const transfer = await selectTransfer(tx, account_id, q, timeInId(q) ?? 0)
+    const transfer = await selectTransfer(tx, account_id, Number(q.slice('tr_'.length)))
     if (!transfer) return undefined
-    const about = `${transfer.kind} of ${dollars(transfer.amount_cents)}`
+    const about = `${transfer.kind} of ${dollars(Math.abs(transfer.change_cents))}`
     return [{ kind: 'transfer', id: q, about, path: pathOf.transfer(q) }]
   }
   if (REQUEST_ID.test(q)) {

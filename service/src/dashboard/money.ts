@@ -19,7 +19,7 @@ import { assert, refuse } from '../platform/trouble.ts'
 import type { MemberAct } from './act.ts'
 import type { Area } from './area.ts'
 import { dayStarts, knownMonth } from './months.ts'
-import { changeOf, type StatementRange, statementCsv } from './statement-csv.ts'
+import { type StatementRange, statementCsv } from './statement-csv.ts'
 import { statementPdf } from './statement-pdf.ts'
 import { type TopUpDeps, topUpArea } from './top-ups.ts'
 
@@ -211,14 +211,13 @@ async function timeAt(tx: Queryable, account_id: string, seq: number): Promise<s
 }
 
 function toRow(transfer: Transfer): TransferRow {
-  const change = changeOf(transfer)
-  const { seq, id, kind, balance_after_cents, order_id, reference, note, created_at } = transfer
+  const { seq, id, kind, change_cents, balance_after_cents, order_id, reference, note, created_at } = transfer
   return {
     seq,
     id,
     kind,
-    amount_cents: change,
-    balance_before_cents: balance_after_cents - change,
+    amount_cents: change_cents,
+    balance_before_cents: balance_after_cents - change_cents,
     balance_after_cents,
     order_id,
     reference,

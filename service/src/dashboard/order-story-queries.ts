@@ -80,7 +80,7 @@ export const selectLink = (db: Queryable, account_id: string, order_id: string, 
     select k.line, k.unit, k.link_sealed, k.erased_at, l.name
       from orders o
       join order_links k on k.account_id = o.account_id and k.order_id = o.id
-      join order_lines l on l.account_id = k.account_id and l.order_id = k.order_id and l.n = k.line
+      join order_lines l on l.account_id = k.account_id and l.order_id = k.order_id and l.line = k.line
      where o.account_id = ${account_id}
        and o.id = ${order_id}
        and o.status = 'delivered'

@@ -92,7 +92,7 @@ const unitsOf = ({ id, name, qty }: { id: string; name: string; qty: number }) =
 
 function summarise({ verdict, counts, debits, refunds, kept_since }: Proof): OrderDetail['proof'] {
   const sum = (transfers: Proof['debits']) =>
-    transfers.reduce((all, { amount_cents }) => all + amount_cents, 0)
+    transfers.reduce((all, { change_cents }) => all + Math.abs(change_cents), 0)
   return {
     verdict: verdict === 'bought_once' ? 'bought_once' : 'not_once',
     requests: counts.attempts,
@@ -176,14 +176,13 @@ function attemptEntry(attempt: Proof['attempts'][number], bought: BoughtOrder): 
 }
 
 function transferEntry(transfer: Proof['debits'][number]): StoryEntry {
-  const { id, kind, amount_cents, balance_after_cents, created_at } = transfer
-  const isDebit = kind === 'order'
+  const { id, kind, change_cents, balance_after_cents, created_at } = transfer
   return {
-    kind: isDebit ? 'debit' : 'refund',
+    kind: kind === 'order' ? 'debit' : 'refund',
     at: created_at.toISOString(),
     transfer_id: id,
-    amount_cents,
-    balance_before_cents: balance_after_cents + (isDebit ? amount_cents : -amount_cents),
+    amount_cents: Math.abs(change_cents),
+    balance_before_cents: balance_after_cents - change_cents,
     balance_after_cents,
   }
 }

@@ -40,13 +40,8 @@ export async function* statementChunks(
   }
 }
 
-/** With its sign: from the balance's point of view. */
-export function changeOf({ credit, amount_cents }: Pick<Transfer, 'credit' | 'amount_cents'>): number {
-  return credit === 'customer' ? amount_cents : -amount_cents
-}
-
 function csvLine(transfer: Transfer): string {
-  const change = changeOf(transfer)
+  const change = transfer.change_cents
   return `${[
     String(transfer.seq),
     transfer.created_at.toISOString(),

@@ -5,7 +5,7 @@ import type { Transfer } from '../ledger/transfer.ts'
 import { inAccount } from '../platform/account-scope.ts'
 import type { Db } from '../platform/db.ts'
 import { monthRange } from '../platform/months.ts'
-import { changeOf, decimal, type StatementRange, statementChunks } from './statement-csv.ts'
+import { decimal, type StatementRange, statementChunks } from './statement-csv.ts'
 
 /** More lines than this make a file of hundreds of pages that nobody reads and that takes long to make: orders are then added up by day. */
 export const LINES_MAX = 20_000
@@ -236,7 +236,7 @@ function lineOf(transfer: Transfer): Line {
     time: transfer.created_at.toISOString().replace('T', ' ').slice(0, 19),
     entry: KINDS[transfer.kind],
     reference: transfer.order_id ?? transfer.note ?? transfer.reference ?? '',
-    amount_cents: changeOf(transfer),
+    amount_cents: transfer.change_cents,
     balance_cents: transfer.balance_after_cents,
   }
 }

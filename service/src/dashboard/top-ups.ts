@@ -154,7 +154,7 @@ async function describe(tx: Queryable, row: TopUp): Promise<TopUpView> {
     created_at: row.created_at.toISOString(),
     decided_at: row.decided_at?.toISOString() ?? null,
     credited_cents: row.credited_cents,
-    transfer_id: row.credited_transfer_id,
+    transfer_id: row.credited_seq === null ? null : `tr_${row.credited_seq}`,
     note: row.note,
     reversed_cents: reversals
       .filter(({ returned_at }) => returned_at === null)

@@ -19,7 +19,7 @@ export interface TopUp {
   readonly created_at: Date
   readonly decided_at: Date | null
   readonly credited_cents: number | null
-  readonly credited_transfer_id: string | null
+  readonly credited_seq: number | null
   readonly note: string | null
 }
 
@@ -50,7 +50,7 @@ export const countPending = (db: Queryable, account_id: string) =>
 export const selectTopUp = (db: Queryable, account_id: string, id: string) =>
   db.maybeOne<TopUp>(sql`
     select account_id, id, provider, amount_cents, state, reference, provider_session, provider_payment, created_by,
-           created_by_name, created_at, decided_at, credited_cents, credited_transfer_id, note
+           created_by_name, created_at, decided_at, credited_cents, credited_seq, note
       from top_ups
      where account_id = ${account_id}
        and id = ${id}`)
@@ -59,7 +59,7 @@ export const selectTopUp = (db: Queryable, account_id: string, id: string) =>
 export const selectTopUps = (db: Queryable, account_id: string, beforeId: string | null, limit: number) =>
   db.many<TopUp>(sql`
     select account_id, id, provider, amount_cents, state, reference, provider_session, provider_payment, created_by,
-           created_by_name, created_at, decided_at, credited_cents, credited_transfer_id, note
+           created_by_name, created_at, decided_at, credited_cents, credited_seq, note
       from top_ups
      where account_id = ${account_id}
        and (${beforeId}::text is null or id < ${beforeId})
@@ -70,7 +70,7 @@ export const selectTopUps = (db: Queryable, account_id: string, beforeId: string
 export const selectOpenTopUps = (db: Queryable, limit: number) =>
   db.many<TopUp>(sql`
     select account_id, id, provider, amount_cents, state, reference, provider_session, provider_payment, created_by,
-           created_by_name, created_at, decided_at, credited_cents, credited_transfer_id, note
+           created_by_name, created_at, decided_at, credited_cents, credited_seq, note
       from top_ups
      where state in ('pending', 'review')
      order by created_at
@@ -87,7 +87,7 @@ export const selectTopUpNamed = (db: Queryable, id: string, reference: string | 
 export const lockTopUp = (tx: Queryable, account_id: string, id: string) =>
   tx.maybeOne<TopUp>(sql`
     select account_id, id, provider, amount_cents, state, reference, provider_session, provider_payment, created_by,
-           created_by_name, created_at, decided_at, credited_cents, credited_transfer_id, note
+           created_by_name, created_at, decided_at, credited_cents, credited_seq, note
       from top_ups
      where account_id = ${account_id}
        and id = ${id}
@@ -96,18 +96,18 @@ export const lockTopUp = (tx: Queryable, account_id: string, id: string) =>
 export const lockTopUpOfPayment = (tx: Queryable, provider: ProviderName, payment: string) =>
   tx.maybeOne<TopUp>(sql`
     select account_id, id, provider, amount_cents, state, reference, provider_session, provider_payment, created_by,
-           created_by_name, created_at, decided_at, credited_cents, credited_transfer_id, note
+           created_by_name, created_at, decided_at, credited_cents, credited_seq, note
       from top_ups
      where provider_payment = ${payment}
        and provider = ${provider}
        for update`)
 
-export const selectTopUpOfTransfer = (db: Queryable, account_id: string, transfer_id: string) =>
+export const selectTopUpOfTransfer = (db: Queryable, account_id: string, seq: number) =>
   db.maybeOne<{ id: string }>(sql`
     select id
       from top_ups
      where account_id = ${account_id}
-       and credited_transfer_id = ${transfer_id}`)
+       and credited_seq = ${seq}`)
 
 export interface Decision {
   /** Only functions of the database credit: functions/funding. */
@@ -133,8 +133,7 @@ type Credit = Booked & { readonly verdict: FundingVerdict }
 export const callConfirmTopUp = (tx: Queryable, { account_id, id }: TopUp, booking: Booking) =>
   tx.one<Credit>(sql`
     select verdict, seq, balance_after_cents
-      from confirm_top_up(${account_id}, ${id}, ${booking.id}, ${booking.amount_cents}, ${booking.reference}, ${booking.note},
-                          ${booking.created_at})`)
+      from confirm_top_up(${account_id}, ${id}, ${booking.change_cents}, ${booking.reference}, ${booking.note}, ${booking.created_at})`)
 
 /** By the word of its provider: with the amount that was asked for. */
 export const callCreditPaidTopUp = (
@@ -145,7 +144,7 @@ export const callCreditPaidTopUp = (
 ) =>
   tx.one<Credit>(sql`
     select verdict, seq, balance_after_cents
-      from credit_paid_top_up(${account_id}, ${id}, ${booking.id}, ${payment}, ${booking.note}, ${booking.created_at})`)
+      from credit_paid_top_up(${account_id}, ${id}, ${payment}, ${booking.note}, ${booking.created_at})`)
 
 /** Pending at a provider with a page of its own, and not asked about since `checkedBefore`. */
 export const selectUnheard = (db: Queryable, createdBefore: Date, checkedBefore: Date, limit: number) =>
@@ -274,24 +273,23 @@ export const callTakeBack = (
   tx: Queryable,
   { account_id, id: top_up_id }: TopUp,
   reversal: Pick<Reversal, 'id' | 'kind' | 'provider_reference' | 'created_at'> & {
-    readonly transfer_id: string
     readonly reported_cents: number
   },
 ) =>
   tx.one<Pick<Reversal, 'amount_cents' | 'taken_cents' | 'owed_cents'>>(sql`
     select amount_cents, taken_cents, owed_cents
-      from take_back_top_up(${account_id}, ${top_up_id}, ${reversal.id}, ${reversal.transfer_id}, ${reversal.kind},
+      from take_back_top_up(${account_id}, ${top_up_id}, ${reversal.id}, ${reversal.kind},
                             ${reversal.provider_reference}, ${reversal.reported_cents}, ${reversal.created_at})`)
 
 /** Nulls: nothing was taken for this dispute. */
 export const callReturnDispute = (
   tx: Queryable,
   { account_id, id: top_up_id }: TopUp,
-  won: { readonly dispute: string; readonly transfer_id: string; readonly at: Date },
+  won: { readonly dispute: string; readonly at: Date },
 ) =>
   tx.one<{ returned_cents: number | null; is_new: boolean | null }>(sql`
     select returned_cents, is_new
-      from return_dispute(${account_id}, ${top_up_id}, ${won.dispute}, ${won.transfer_id}, ${won.at})`)
+      from return_dispute(${account_id}, ${top_up_id}, ${won.dispute}, ${won.at})`)
 
 /** What an account owes, oldest first. It changes only under the lock of the balance. */
 export const selectOwed = (tx: Queryable, account_id: string) =>
@@ -306,11 +304,11 @@ export const selectOwed = (tx: Queryable, account_id: string) =>
 export const callCollectOwed = (
   tx: Queryable,
   { account_id, id }: Reversal,
-  collected: { readonly transfer_id: string; readonly note: string; readonly at: Date },
+  collected: { readonly note: string; readonly at: Date },
 ) =>
   tx.one<{ collected_cents: number; balance_after_cents: number }>(sql`
     select collected_cents, balance_after_cents
-      from collect_owed(${account_id}, ${id}, ${collected.transfer_id}, ${collected.note}, ${collected.at})`)
+      from collect_owed(${account_id}, ${id}, ${collected.note}, ${collected.at})`)
 
 export const callWriteOff = (tx: Queryable, { account_id, id }: Reversal) =>
   tx.one<{ written_off_cents: number }>(sql`

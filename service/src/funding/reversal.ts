@@ -40,8 +40,7 @@ export async function takeBack(
   const { account_id } = top_up
   const created_at = new Date(nowMs)
   const reversal = { id: newId('rev', nowMs), kind, provider_reference, created_at }
-  const transfer_id = newId('tr', nowMs)
-  const taken = await callTakeBack(tx, top_up, { ...reversal, transfer_id, reported_cents: amount_cents })
+  const taken = await callTakeBack(tx, top_up, { ...reversal, reported_cents: amount_cents })
   const { amount_cents: amount, owed_cents } = taken
   if (amount === 0) return { amount_cents: 0, owed_cents: 0 }
   const account = await getAccount(tx, account_id)
@@ -68,7 +67,7 @@ export async function giveBack(
   nowMs: number,
 ): Promise<{ readonly returned_cents: number } | undefined> {
   const { account_id } = top_up
-  const won = { dispute, transfer_id: newId('tr', nowMs), at: new Date(nowMs) }
+  const won = { dispute, at: new Date(nowMs) }
   const { returned_cents, is_new } = await callReturnDispute(tx, top_up, won)
   if (returned_cents === null) return undefined
   if (!is_new) return { returned_cents: 0 }

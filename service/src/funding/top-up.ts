@@ -1,7 +1,6 @@
 import { getAccount } from '../accounts/account.ts'
 import { type Booking, fund, readBalance } from '../ledger/transfer.ts'
 import type { Tx } from '../platform/db.ts'
-import { newId } from '../platform/ids.ts'
 import { refuse } from '../platform/trouble.ts'
 import { creditedLetter } from './letters.ts'
 import { dollars, type Notify } from './notify.ts'
@@ -53,7 +52,7 @@ export async function credit(
   const { transfer, isNew } = await fund(tx, account_id, { amount_cents, reference, note }, nowMs, book)
   if (!isNew) {
     // Booked by hand before: this top-up gets that transfer, unless another one has it.
-    const other = await selectTopUpOfTransfer(tx, account_id, transfer.id)
+    const other = await selectTopUpOfTransfer(tx, account_id, transfer.seq)
     if (other) {
       throw refuse(
         'conflict',
@@ -80,7 +79,6 @@ async function collect(tx: Tx, account_id: string, nowMs: number) {
   for (const owed of await selectOwed(tx, account_id)) {
     if (balance_cents === 0) break
     const collected = await callCollectOwed(tx, owed, {
-      transfer_id: newId('tr', nowMs),
       note: `Owed for the ${owed.kind} of ${dollars(owed.amount_cents)}, ${owed.id}`,
       at: new Date(nowMs),
     })
@@ -103,18 +101,18 @@ export async function confirmTopUp(
 ): Promise<Credited> {
   const top_up = await lockTopUp(tx, account_id, id)
   if (!top_up) throw refuse('not_found', `There is no top-up ${id}.`)
-  if (top_up.state === 'credited' && top_up.credited_transfer_id !== null) {
+  if (top_up.state === 'credited' && top_up.credited_seq !== null) {
     if (top_up.credited_cents !== arrived.amount_cents) {
       throw refuse(
         'conflict',
-        `${id} was credited with ${dollars(top_up.credited_cents ?? 0)} as ${top_up.credited_transfer_id} before. Nothing was booked. ` +
+        `${id} was credited with ${dollars(top_up.credited_cents ?? 0)} as tr_${top_up.credited_seq} before. Nothing was booked. ` +
           'If a second payment came, book it with "shopwire-admin accounts fund".',
       )
     }
     return {
       top_up,
       credited_cents: arrived.amount_cents,
-      transfer_id: top_up.credited_transfer_id,
+      transfer_id: `tr_${top_up.credited_seq}`,
       balance_cents: await readBalance(tx, account_id),
       collected_cents: 0,
       isNew: false,

@@ -66,8 +66,8 @@ export function createOrderedTotal(): OrderedTotal {
   return async (db, account_id) => {
     const before = known.get(account_id) ?? (await sumClosedDays(db, account_id))
     const since = await db.one<{ cents: number; seq: number | null; transfers: number }>(sql`
-      select coalesce(sum(amount_cents) filter (where kind = 'order'), 0)::bigint as cents, max(seq) as seq, count(*) as transfers
-        from (select seq, kind, amount_cents
+      select coalesce(-sum(change_cents) filter (where kind = 'order'), 0)::bigint as cents, max(seq) as seq, count(*) as transfers
+        from (select seq, kind, change_cents
                 from transfers
                where account_id = ${account_id}
                  and seq > ${before.seq}
@@ -207,16 +207,15 @@ const sumsBy = (day: string) => `
            d.adjustments, d.adjustment_cents, t.balance_after_cents as closing_balance_cents
       from (select day, min(seq) as first_seq, max(seq) as last_seq,
                    count(*) filter (where kind = 'order') as orders,
-                   coalesce(sum(amount_cents) filter (where kind = 'order'), 0)::bigint as order_cents,
+                   coalesce(-sum(change_cents) filter (where kind = 'order'), 0)::bigint as order_cents,
                    count(*) filter (where kind = 'refund') as refunds,
-                   coalesce(sum(amount_cents) filter (where kind = 'refund'), 0)::bigint as refund_cents,
+                   coalesce(sum(change_cents) filter (where kind = 'refund'), 0)::bigint as refund_cents,
                    count(*) filter (where kind = 'funding') as topups,
-                   coalesce(sum(amount_cents) filter (where kind = 'funding'), 0)::bigint as topup_cents,
+                   coalesce(sum(change_cents) filter (where kind = 'funding'), 0)::bigint as topup_cents,
                    count(*) filter (where kind = 'adjustment') as adjustments,
-                   coalesce(sum(case credit when 'customer' then amount_cents else -amount_cents end)
-                              filter (where kind = 'adjustment'), 0)::bigint as adjustment_cents
-              from (select seq, kind, credit, amount_cents, greatest(${day}, $4::date + 1) as day
-                      from (select seq, kind, credit, amount_cents, created_at
+                   coalesce(sum(change_cents) filter (where kind = 'adjustment'), 0)::bigint as adjustment_cents
+              from (select seq, kind, change_cents, greatest(${day}, $4::date + 1) as day
+                      from (select seq, kind, change_cents, created_at
                               from transfers
                              where account_id = $1
                                and seq > $2

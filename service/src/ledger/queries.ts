@@ -1,16 +1,16 @@
 import { type Queryable, sql } from '../platform/db.ts'
 
 export type TransferKind = 'funding' | 'adjustment' | 'order' | 'refund'
-type Side = 'customer' | 'house:cash' | 'house:sales' | 'house:adjustments'
 
 export interface Transfer {
   readonly account_id: string
+  /** Its position in the account's statement, which names it. */
   readonly seq: number
+  /** As people see it: `tr_` and the position. */
   readonly id: string
   readonly kind: TransferKind
-  readonly debit: Side
-  readonly credit: Side
-  readonly amount_cents: number
+  /** Above zero: the balance grew. */
+  readonly change_cents: number
   readonly balance_after_cents: number
   readonly order_id: string | null
   readonly reference: string | null
@@ -49,14 +49,14 @@ export interface Booked {
 /** Money moves only in functions of the database that check what justifies it: functions/ledger. */
 export const callRefundOrder = (
   tx: Queryable,
-  refund: Pick<Transfer, 'account_id' | 'id' | 'created_at'> & { readonly order_id: string },
+  refund: Pick<Transfer, 'account_id' | 'created_at'> & { readonly order_id: string },
 ) =>
-  tx.one<Booked & Pick<Transfer, 'amount_cents'>>(sql`
+  tx.one<Booked & { readonly amount_cents: number }>(sql`
     select seq, amount_cents, balance_after_cents
-      from refund_order(${refund.account_id}, ${refund.order_id}, ${refund.id}, ${refund.created_at})`)
+      from refund_order(${refund.account_id}, ${refund.order_id}, ${refund.created_at})`)
 
 /** A movement that is booked once for each reference. */
-export type Booking = Pick<Transfer, 'account_id' | 'id' | 'amount_cents' | 'note' | 'created_at'> & {
+export type Booking = Pick<Transfer, 'account_id' | 'change_cents' | 'note' | 'created_at'> & {
   readonly reference: string
 }
 
@@ -66,21 +66,17 @@ export type FundingVerdict = 'booked' | 'booked_again' | 'booked_before' | 'used
 export const callFundAccount = (tx: Queryable, booking: Booking, isAnotherPayment: boolean) =>
   tx.one<Booked & { verdict: FundingVerdict }>(sql`
     select verdict, seq, balance_after_cents
-      from fund_account(${booking.account_id}, ${booking.id}, ${booking.amount_cents}, ${booking.reference}, ${booking.note},
-                        ${isAnotherPayment}, ${booking.created_at})`)
+      from fund_account(${booking.account_id}, ${booking.change_cents}, ${booking.reference}, ${booking.note}, ${isAnotherPayment},
+                        ${booking.created_at})`)
 
 /** Undefined when the balance does not cover it. */
-export async function callAdjustAccount(
-  tx: Queryable,
-  booking: Omit<Booking, 'amount_cents'>,
-  change_cents: number,
-): Promise<Booked | undefined> {
+export async function callAdjustAccount(tx: Queryable, booking: Booking): Promise<Booked | undefined> {
   const { seq, balance_after_cents } = await tx.one<{
     seq: number | null
     balance_after_cents: number | null
   }>(sql`
     select seq, balance_after_cents
-      from adjust_account(${booking.account_id}, ${booking.id}, ${change_cents}, ${booking.reference}, ${booking.note},
+      from adjust_account(${booking.account_id}, ${booking.change_cents}, ${booking.reference}, ${booking.note},
                           ${booking.created_at})`)
   return seq === null || balance_after_cents === null ? undefined : { seq, balance_after_cents }
 }
@@ -92,8 +88,7 @@ export const selectTransferByReference = (
   reference: string,
 ) =>
   db.maybeOne<Transfer>(sql`
-    select account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, reference, note,
-           created_at
+    select account_id, seq, 'tr_' || seq as id, kind, change_cents, balance_after_cents, order_id, reference, note, created_at
       from transfers
      where account_id = ${account_id}
        and kind = ${kind}
@@ -101,16 +96,15 @@ export const selectTransferByReference = (
 
 /** The transfer that used a reference, of whichever account. */
 export const selectFundingByReference = (db: Queryable, reference: string) =>
-  db.one<Pick<Transfer, 'account_id' | 'id' | 'amount_cents' | 'created_at'>>(sql`
-    select t.account_id, t.id, t.amount_cents, t.created_at
+  db.one<Pick<Transfer, 'account_id' | 'id' | 'change_cents' | 'created_at'>>(sql`
+    select t.account_id, 'tr_' || t.seq as id, t.change_cents, t.created_at
       from funding_references f
       join transfers t on t.account_id = f.account_id and t.kind = 'funding' and t.reference = f.reference
      where f.reference = ${reference}`)
 
 export const selectStatement = (db: Queryable, account_id: string, beforeSeq: number, limit: number) =>
   db.many<Transfer>(sql`
-    select account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, reference, note,
-           created_at
+    select account_id, seq, 'tr_' || seq as id, kind, change_cents, balance_after_cents, order_id, reference, note, created_at
       from transfers
      where account_id = ${account_id}
        and seq < ${beforeSeq}

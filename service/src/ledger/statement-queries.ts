@@ -68,7 +68,7 @@ export interface MovementSum {
 export const selectMovementSums = (db: Queryable, account_id: string, seqs: readonly number[]) =>
   db.many<MovementSum>(sql`
     select width_bucket(t.seq, ${seqs}::bigint[]) as period, t.kind,
-           sum(case when t.credit = 'customer' then t.amount_cents else -t.amount_cents end)::bigint as change_cents,
+           sum(t.change_cents)::bigint as change_cents,
            count(*) as count
       from transfers t
      where t.account_id = ${account_id}
@@ -88,39 +88,39 @@ export function selectTransfersBetween(
   // Two statements, because the planner uses the small index for the rare kinds only when the text excludes orders.
   if (kind !== undefined && kind !== 'order') {
     return db.many<Transfer>(sql`
-      select account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, reference, note, created_at
+      select account_id, seq, 'tr_' || seq as id, kind, change_cents, balance_after_cents, order_id, reference, note, created_at
         from transfers
        where account_id = ${account_id}
          and kind <> 'order'
          and kind = ${kind}
          and seq >= ${from_seq}
          and seq < ${to_seq}
-         and (${min_cents ?? null}::bigint is null or amount_cents >= ${min_cents ?? null})
-         and (${max_cents ?? null}::bigint is null or amount_cents <= ${max_cents ?? null})
+         and (${min_cents ?? null}::bigint is null or abs(change_cents) >= ${min_cents ?? null})
+         and (${max_cents ?? null}::bigint is null or abs(change_cents) <= ${max_cents ?? null})
        order by case when ${newestFirst} then -seq else seq end
        limit ${limit}`)
   }
   return newestFirst
     ? db.many<Transfer>(sql`
-      select account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, reference, note, created_at
+      select account_id, seq, 'tr_' || seq as id, kind, change_cents, balance_after_cents, order_id, reference, note, created_at
         from transfers
        where account_id = ${account_id}
          and seq >= ${from_seq}
          and seq < ${to_seq}
          and (${kind ?? null}::text is null or kind = ${kind ?? null})
-         and (${min_cents ?? null}::bigint is null or amount_cents >= ${min_cents ?? null})
-         and (${max_cents ?? null}::bigint is null or amount_cents <= ${max_cents ?? null})
+         and (${min_cents ?? null}::bigint is null or abs(change_cents) >= ${min_cents ?? null})
+         and (${max_cents ?? null}::bigint is null or abs(change_cents) <= ${max_cents ?? null})
        order by seq desc
        limit ${limit}`)
     : db.many<Transfer>(sql`
-      select account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, reference, note, created_at
+      select account_id, seq, 'tr_' || seq as id, kind, change_cents, balance_after_cents, order_id, reference, note, created_at
         from transfers
        where account_id = ${account_id}
          and seq >= ${from_seq}
          and seq < ${to_seq}
          and (${kind ?? null}::text is null or kind = ${kind ?? null})
-         and (${min_cents ?? null}::bigint is null or amount_cents >= ${min_cents ?? null})
-         and (${max_cents ?? null}::bigint is null or amount_cents <= ${max_cents ?? null})
+         and (${min_cents ?? null}::bigint is null or abs(change_cents) >= ${min_cents ?? null})
+         and (${max_cents ?? null}::bigint is null or abs(change_cents) <= ${max_cents ?? null})
        order by seq
        limit ${limit}`)
 }

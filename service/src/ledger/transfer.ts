@@ -1,5 +1,4 @@
 import type { Queryable, Tx } from '../platform/db.ts'
-import { newId } from '../platform/ids.ts'
 import { assertPlain } from '../platform/plain-text.ts'
 import { assert, refuse } from '../platform/trouble.ts'
 import {
@@ -76,14 +75,7 @@ export async function fund(
 ): Promise<Recorded> {
   const { amount_cents, reference, note } = wanted
   assertAmount(amount_cents, 1)
-  const move = {
-    kind: 'funding',
-    debit: 'house:cash',
-    credit: 'customer',
-    amount_cents,
-    reference,
-    note,
-  } as const
+  const move = { kind: 'funding', change_cents: amount_cents, reference, note } as const
   let verdict: FundingVerdict = 'booked_before'
   const recorded = await recordOnce(tx, account_id, move, nowMs, async (booking) => {
     await assertOpen(tx, account_id)
@@ -101,7 +93,7 @@ async function usedElsewhere(tx: Tx, reference: string) {
   const other = await selectFundingByReference(tx, reference)
   return refuse(
     'idempotency_conflict',
-    `The reference "${reference}" has credited another account: ${other.amount_cents} cents to ${other.account_id} as ${other.id} ` +
+    `The reference "${reference}" has credited another account: ${other.change_cents} cents to ${other.account_id} as ${other.id} ` +
       `on ${other.created_at.toISOString()}. Nothing was booked. Check the payment; if it is another one with the same ` +
       'reference, repeat the command with --reference-used-elsewhere.',
   )
@@ -127,22 +119,13 @@ export function adjust(
 ): Promise<Recorded> {
   const { change_cents, reference, note } = wanted
   assertAmount(Math.abs(change_cents), 1)
-  const sides =
-    change_cents > 0
-      ? ({ debit: 'house:adjustments', credit: 'customer' } as const)
-      : ({ debit: 'customer', credit: 'house:adjustments' } as const)
-  return recordOnce(
-    tx,
-    account_id,
-    { kind: 'adjustment', ...sides, amount_cents: Math.abs(change_cents), reference, note },
-    nowMs,
-    (booking) => callAdjustAccount(tx, booking, change_cents),
-  )
+  const move = { kind: 'adjustment', change_cents, reference, note } as const
+  return recordOnce(tx, account_id, move, nowMs, (booking) => callAdjustAccount(tx, booking))
 }
 
 /** Refunds a cancelled order in full. The balance must be locked; the schema allows one refund per order. */
 export const refund = (tx: Tx, account_id: string, order_id: string, nowMs: number) =>
-  callRefundOrder(tx, { account_id, order_id, id: newId('tr', nowMs), created_at: new Date(nowMs) })
+  callRefundOrder(tx, { account_id, order_id, created_at: new Date(nowMs) })
 
 /** The first lock of every transaction that moves an account's money. */
 export async function lockMoney(tx: Tx, account_id: string): Promise<void> {
@@ -158,7 +141,7 @@ async function lockedBalance(tx: Tx, account_id: string): Promise<number> {
 async function recordOnce(
   tx: Tx,
   account_id: string,
-  move: Pick<Transfer, 'kind' | 'debit' | 'credit' | 'amount_cents'> & {
+  move: Pick<Transfer, 'kind' | 'change_cents'> & {
     reference: string
     note?: string | undefined
   },
@@ -170,18 +153,15 @@ async function recordOnce(
   const balance_cents = await lockedBalance(tx, account_id)
   const earlier = await selectTransferByReference(tx, account_id, move.kind, move.reference)
   if (earlier) {
-    if (earlier.amount_cents === move.amount_cents && earlier.credit === move.credit) {
-      return { transfer: earlier, isNew: false }
-    }
+    if (earlier.change_cents === move.change_cents) return { transfer: earlier, isNew: false }
     throw refuse(
       'invalid_request',
-      `The reference "${move.reference}" was recorded with another amount (${earlier.amount_cents} cents). Use a new reference.`,
+      `The reference "${move.reference}" was recorded with another amount (${earlier.change_cents} cents). Use a new reference.`,
     )
   }
   const booking = {
     account_id,
-    id: newId('tr', nowMs),
-    amount_cents: move.amount_cents,
+    change_cents: move.change_cents,
     reference: move.reference,
     note: move.note ?? null,
     created_at: new Date(nowMs),
@@ -190,11 +170,11 @@ async function recordOnce(
   if (!booked) {
     throw refuse(
       'insufficient_funds',
-      `The balance is ${balance_cents} cents; ${move.amount_cents} cannot be taken.`,
+      `The balance is ${balance_cents} cents; ${-move.change_cents} cannot be taken.`,
     )
   }
   const { seq, balance_after_cents } = booked
-  const transfer = { ...move, ...booking, seq, balance_after_cents, order_id: null }
+  const transfer = { ...move, ...booking, seq, id: `tr_${seq}`, balance_after_cents, order_id: null }
   return { transfer, isNew: true }
 }
 

@@ -57,12 +57,17 @@ export async function eraseAccountRows(db: Db, account_id: string): Promise<void
       'conflict',
       `Account ${account_id} is not closed. Erasing cannot be undone, so close it first: shopwire-admin accounts close ${account_id} --reason <why>`,
     )
-  for (let after = ''; ; ) {
-    const { last_id, rows } = await db.commit<{ last_id: string; rows: number }>(sql`
-      select last_id, rows
-        from erase_account_rows(${account_id}, ${after}, ${ERASE_CHUNK})`)
+  for (let [after, afterEvent] = ['', '']; ; ) {
+    const { last_id, last_event_id, rows } = await db.commit<{
+      last_id: string
+      last_event_id: string
+      rows: number
+    }>(sql`
+      select last_id, last_event_id, rows
+        from erase_account_rows(${account_id}, ${after}, ${afterEvent}, ${ERASE_CHUNK})`)
     if (rows === 0) return
     after = last_id
+    afterEvent = last_event_id
   }
 }
 
@@ -113,7 +118,7 @@ interface Obstacles {
 const selectObstacles = (tx: Tx, account_id: string) =>
   tx.one<Obstacles>(sql`
     select (select b.balance_cents from balances b where b.account_id = a.id) as balance_cents,
-           (select count(*) from orders o where o.account_id = a.id and o.status = 'paid') as orders,
+           (select count(*) from paid_orders o where o.account_id = a.id) as orders,
            (select coalesce(sum(r.owed_cents), 0)::bigint from top_up_reversals r where r.account_id = a.id) as owed_cents,
            (select count(*) from top_ups t where t.account_id = a.id and t.state in ('pending', 'review')) as top_ups,
            (select count(*) from supplier_requests s where s.account_id = a.id and s.ended_at is null) as requests,

@@ -215,8 +215,7 @@ const readFigures = (db: Queryable) =>
       from clock c
      cross join (select count(*) as orders_waiting,
                         coalesce(greatest(extract(epoch from clock_timestamp() - min(created_at)), 0), 0)::float8 as oldest_order_s
-                   from orders
-                  where status = 'paid') o
+                   from paid_orders) o
      cross join (select count(*) filter (where pool_left < warn_below) as pools_low,
                         count(*) filter (where pool_left = 0 and source = 'pool') as pools_empty
                    from item_supply

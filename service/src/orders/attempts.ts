@@ -87,10 +87,21 @@ function operatorAttempt({ at, actor, details }: AuditRow): RecordedAttempt {
 }
 
 function buyingAttempt(order: BoughtOrder): RecordedAttempt {
-  const { created_at: at, request_id, key_id, key_name, client_address, request_hash } = order
+  const { created_at: at, request_id, key_id, key_name, client_address, request_hash, is_sent } = order
   const actor = request_id === null ? 'operator' : null
-  const unknown = { outcome: 'bought', status: null, is_sent: null, actor }
-  return { at, request_id, key_id, key_name, client_address, request_hash, ...unknown }
+  const status = is_sent === null ? null : 201
+  return {
+    at,
+    request_id,
+    key_id,
+    key_name,
+    client_address,
+    request_hash,
+    outcome: 'bought',
+    status,
+    is_sent,
+    actor,
+  }
 }
 
 export interface BoughtOrder
@@ -105,6 +116,8 @@ export interface BoughtOrder
   readonly key_name: string | null
   readonly request_id: string | null
   readonly client_address: string | null
+  /** Of the answer to the request that bought it; null when that was not recorded. */
+  readonly is_sent: boolean | null
 }
 
 export const selectBought = (
@@ -114,8 +127,9 @@ export const selectBought = (
 ) =>
   db.many<BoughtOrder>(sql`
     select o.account_id, o.id, o.status, o.total_cents, o.created_at, o.delivered_at, o.cancelled_at, o.idempotency_key,
-           encode(o.request_hash, 'hex') as request_hash, o.key_id, k.name as key_name, o.request_id, o.client_address
+           encode(o.request_hash, 'hex') as request_hash, o.key_id, k.name as key_name, o.request_id, o.client_address, a.is_sent
       from orders o
+      left join order_answers a on a.order_id = o.id
       left join api_keys k on k.account_id = o.account_id and k.id = o.key_id
      where o.account_id = ${account_id}
        and (o.id = ${order_id}::text or o.idempotency_key = ${idempotency_key}::text)`)
@@ -143,7 +157,7 @@ const countAttempts = (
   buying_request_id: string | null,
 ) =>
   db.one<{ attempts: number; bought: number; replayed: number }>(sql`
-    select count(*) as attempts, count(*) filter (where outcome = 'bought' or request_id = ${buying_request_id}) as bought,
+    select count(*) as attempts, count(*) filter (where request_id = ${buying_request_id}) as bought,
            count(*) filter (where outcome = 'replayed') as replayed
       from order_attempts
      where account_id = ${account_id}

@@ -26,7 +26,7 @@ const count = (db: Queryable) =>
   db.one<Counted & Backlog>(sql`
     select c.waiting, c.oldest_due_at, c.waiting as queue,
            coalesce(c.oldest_due_at < clock_timestamp() - ${STUCK_S}::integer * interval '1 s', false) as "isStuck"
-      from (select (select count(*) from orders where status = 'paid') as waiting,
+      from (select (select count(*) from paid_orders) as waiting,
                    (select min(oldest.run_at)
                       from (values (false), (true)) as lane (is_backlog)
                      cross join lateral (select run_at
@@ -65,7 +65,7 @@ export function createBacklogCounter(db: Db, isLeader: () => boolean): () => Pro
     await db.run(sql`
       insert into order_backlog (waiting, oldest_due_at, valid_until)
       values (${waiting}, ${oldest_due_at}, clock_timestamp() + ${validMs}::integer * interval '1 ms')
-          on conflict (is_single) do update
+          on conflict (only_row) do update
          set waiting = excluded.waiting,
              oldest_due_at = excluded.oldest_due_at,
              valid_until = excluded.valid_until`)

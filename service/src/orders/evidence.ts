@@ -9,6 +9,8 @@ export interface Evidence {
   readonly client_address: string
   /** Of an attempt to buy. */
   readonly attempt?: { readonly idempotency_key: string; readonly request_hash: Buffer }
+  /** The order that the attempt bought. */
+  bought_order_id?: string
   /** Of an answer that carries links. */
   read?: { readonly order_id: string; readonly links: number }
 }
@@ -62,10 +64,11 @@ const insertEvidence = (db: Queryable, rows: readonly EvidenceRow[]) =>
   db.run(sql`
     with given as materialized (
       select account_id, key_id, request_id, at, client_address, status, outcome, is_sent, idempotency_key, request_hash,
-             order_id, links
+             order_id, links, bought_order_id
         from json_to_recordset(${JSON.stringify(rows.map(columnsOf))})
              as g (account_id text, key_id text, request_id text, at timestamptz, client_address text, status smallint,
-                   outcome text, is_sent boolean, idempotency_key text, request_hash text, order_id text, links smallint)
+                   outcome text, is_sent boolean, idempotency_key text, request_hash text, order_id text, links smallint,
+                   bought_order_id text)
     ), attempts as (
       insert into order_attempts (account_id, idempotency_key, request_id, at, key_id, client_address, request_hash, status,
                                   outcome, is_sent)
@@ -73,24 +76,31 @@ const insertEvidence = (db: Queryable, rows: readonly EvidenceRow[]) =>
              is_sent
         from given
        where idempotency_key is not null
+         and bought_order_id is null
+          on conflict do nothing
+    ), reads as (
+      insert into link_reads (account_id, order_id, request_id, at, key_id, client_address, links, is_sent)
+      select account_id, order_id, request_id, at, key_id, client_address, links, is_sent
+        from given
+       where order_id is not null
           on conflict do nothing
     )
-    insert into link_reads (account_id, order_id, request_id, at, key_id, client_address, links, is_sent)
-    select account_id, order_id, request_id, at, key_id, client_address, links, is_sent
+    insert into order_answers (order_id, account_id, is_sent)
+    select bought_order_id, account_id, is_sent
       from given
-     where order_id is not null
+     where bought_order_id is not null
         on conflict do nothing`)
 
-function columnsOf({ attempt, read, at_ms, refused, isSent, ...row }: EvidenceRow) {
+function columnsOf({ attempt, read, bought_order_id, at_ms, refused, isSent, ...row }: EvidenceRow) {
   return {
     ...row,
     at: new Date(at_ms),
-    outcome: refused ?? (row.status === 201 ? 'bought' : 'replayed'),
+    outcome: refused ?? 'replayed',
     is_sent: isSent,
     idempotency_key: attempt?.idempotency_key,
     request_hash: attempt?.request_hash.toString('hex'),
-    // An answer that was an error in the end carried no links.
-    ...(refused === null && read),
+    // An answer that was an error in the end said nothing of the order and carried no links.
+    ...(refused === null && { ...read, bought_order_id }),
   }
 }
 

@@ -78,7 +78,7 @@ export async function deliverByHand(
   let at = 0
   for (const line of open) {
     const given = checked.slice(at, at + line.missing)
-    await keepLinks(tx, vault, { ...order, line: line.n }, line.held, given, 'hand', nowMs)
+    await keepLinks(tx, vault, { ...order, line: line.line }, line.held, given, 'hand', nowMs)
     at += line.missing
   }
   await finishDelivery(tx, journal, order, nowMs)
@@ -125,15 +125,15 @@ async function giveBackLinks(tx: Tx, vault: LinkVault, order: OrderName, nowMs: 
   if (held.length === 0) return
   const row = await selectOrder(tx, order.account_id, order.order_id)
   assert(row, 'a locked order exists')
-  const lines = row.lines.filter(({ n }) => held.some(({ line }) => line === n))
+  const lines = row.lines.filter(({ line }) => held.some((link) => link.line === line))
   const items = lines.map(({ id }) => id)
   // All at once and sorted, like every transaction that locks several pools.
   await lockItemSupply(tx, items)
   for (const line of lines) {
-    const ofLine = held.filter((link) => link.line === line.n)
+    const ofLine = held.filter((link) => link.line === line.line)
     const links = await Promise.all(
       ofLine.map((link) =>
-        vault.openFromOrder(link.link_sealed, { ...order, line: line.n, unit: link.unit }),
+        vault.openFromOrder(link.link_sealed, { ...order, line: line.line, unit: link.unit }),
       ),
     )
     await returnToPool(tx, vault, line.id, links, nowMs)

@@ -104,7 +104,7 @@ export function createFulfilment(deps: FulfilDeps): (job: Job, span?: Span) => P
     /** Asks suppliers for a line once and stores what they gave; false when nothing more can be done for the line now. */
     async function advance(n: number): Promise<boolean> {
       // Storing the links of one line may have filled another, or found that the order has ended.
-      const line = state.open.find((still) => still.n === n)
+      const line = state.open.find((still) => still.line === n)
       const requests = state.requests.filter((request) => request.line === n)
       const item_id = line?.item_id ?? requests[0]?.item_id
       const configured = line && supplies.get(line.item_id)
@@ -143,7 +143,7 @@ export function createFulfilment(deps: FulfilDeps): (job: Job, span?: Span) => P
       return state.requests.some((request) => request.line === n)
     }
 
-    const lines = new Set([...state.open.map(({ n }) => n), ...state.requests.map(({ line }) => line)])
+    const lines = new Set([...state.open.map(({ line }) => line), ...state.requests.map(({ line }) => line)])
     for (const n of [...lines].sort((a, b) => a - b)) while (await advance(n));
     // Requests that were refused meanwhile are closed now; without open requests, the job of an ended order is done.
     if (state.open.length === 0 && state.requests.length > 0) await settleAgain()
@@ -257,8 +257,8 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, received?: Received): 
   const low: { item_id: string; pool_left: number }[] = []
   for (const line of open) {
     let { held, missing } = line
-    const place = { ...order, line: line.n }
-    if (received && forLine === line.n) {
+    const place = { ...order, line: line.line }
+    if (received && forLine === line.line) {
       const kept = fresh.slice(0, missing)
       await keepLinks(tx, vault, place, held, kept, received.supplier, nowMs)
       fresh = fresh.slice(kept.length)

@@ -116,7 +116,7 @@ const takeFromWaitingOrders = (tx: Tx, lost: readonly LostLink[]) =>
         join unnest(${lost.map(({ hash }) => hash)}::bytea[], ${lost.map(({ order_id }) => order_id)}::text[])
           as w (hash, order_id) on w.hash = k.link_hash and w.order_id <> k.order_id
        where exists (select from orders o where o.account_id = k.account_id and o.id = k.order_id and o.status = 'paid')
-       order by k.account_id, k.order_id, k.line, k.unit
+       order by k.order_id, k.line, k.unit
          for update of k
     )
     delete from order_links k
@@ -127,7 +127,7 @@ const takeFromWaitingOrders = (tx: Tx, lost: readonly LostLink[]) =>
        and k.unit = h.unit
        and l.account_id = k.account_id
        and l.order_id = k.order_id
-       and l.n = k.line
+       and l.line = k.line
     returning k.account_id, k.order_id, k.line, k.unit, l.item_id, k.link_sealed`)
 
 const selectPoolItems = (tx: Tx, hashes: readonly Buffer[]) =>
@@ -179,7 +179,7 @@ const takeForUnit = (tx: Tx, link: LostLink) =>
          select from order_lines l
           where l.account_id = ${link.account_id}
             and l.order_id = ${link.order_id}
-            and l.n = ${link.line}
+            and l.line = ${link.line}
             and l.item_id = p.item_id
             and l.qty >= ${link.unit}
        )

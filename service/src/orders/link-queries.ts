@@ -42,7 +42,7 @@ export const selectForJournal = (tx: Tx, account_id: string, order_id: string) =
   tx.many<{ line: number; unit: number; item_id: string; source: string; hash: Buffer }>(sql`
     select k.line, k.unit, l.item_id, k.source, k.link_hash as hash, set_config('shopwire.journalled', k.order_id, true)
       from order_links k
-      join order_lines l on l.account_id = k.account_id and l.order_id = k.order_id and l.n = k.line
+      join order_lines l on l.account_id = k.account_id and l.order_id = k.order_id and l.line = k.line
      where k.account_id = ${account_id}
        and k.order_id = ${order_id}
      order by k.line, k.unit`)

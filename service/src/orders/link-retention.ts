@@ -86,7 +86,7 @@ const eraseLinks = (tx: Tx, { account_ids, order_ids }: OrderNames, before: Date
         from order_links k
         join due d on d.account_id = k.account_id and d.id = k.order_id
        where k.erased_at is null
-       order by k.account_id, k.order_id, k.line, k.unit
+       order by k.order_id, k.line, k.unit
          for update of k
     )
     update order_links k

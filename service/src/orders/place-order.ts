@@ -51,7 +51,6 @@ export async function placeOrder(
 ): Promise<Outcome> {
   const order = {
     order_id: newId('ord', nowMs),
-    transfer_id: newId('tr', nowMs),
     event_id: newId('evt', nowMs),
     created_at: new Date(nowMs),
     idempotency_key: request.idempotency_key,

@@ -15,7 +15,7 @@ export interface Proof extends Attempts {
 
 export type OrderTransfer = Pick<
   Transfer,
-  'id' | 'kind' | 'amount_cents' | 'balance_after_cents' | 'order_id' | 'created_at'
+  'id' | 'kind' | 'change_cents' | 'balance_after_cents' | 'order_id' | 'created_at'
 >
 
 /** What one idempotency key of one account bought, and what it cost. */
@@ -47,8 +47,8 @@ function verdictOf(
 ): Proof['verdict'] {
   const [order] = orders
   if (!order) return 'never_bought'
-  const isPaidOnce = debits.length === 1 && debits[0]?.amount_cents === order.total_cents
-  const isRefundedOnce = refunds.length === 1 && refunds[0]?.amount_cents === order.total_cents
+  const isPaidOnce = debits.length === 1 && debits[0]?.change_cents === -order.total_cents
+  const isRefundedOnce = refunds.length === 1 && refunds[0]?.change_cents === order.total_cents
   const isRefundRight = order.status === 'cancelled' ? isRefundedOnce : refunds.length === 0
   return orders.length === 1 && isPaidOnce && isRefundRight ? 'bought_once' : 'not_once'
 }
@@ -103,7 +103,7 @@ function otherCarts({ attempts, orders }: Pick<Proof, 'attempts' | 'orders'>): s
 
 const selectOrderTransfers = (db: Queryable, account_id: string, order_ids: readonly string[]) =>
   db.many<OrderTransfer>(sql`
-    select id, kind, amount_cents, balance_after_cents, order_id, created_at
+    select 'tr_' || seq as id, kind, change_cents, balance_after_cents, order_id, created_at
       from transfers
      where account_id = ${account_id}
        and order_id = any(${order_ids}::text[])

@@ -16,7 +16,7 @@ export interface OrderRow {
 }
 
 export interface OrderLineRow extends OrderLine {
-  readonly n: number
+  readonly line: number
 }
 
 export interface NewOrder {
@@ -24,7 +24,6 @@ export interface NewOrder {
   readonly access_version: number
   readonly key_id: string
   readonly order_id: string
-  readonly transfer_id: string
   readonly event_id: string
   readonly created_at: Date
   readonly idempotency_key: string
@@ -88,7 +87,7 @@ export async function callPlaceOrders(
       sql`
     select verdicts, order_ids, totals_cents, names, unit_prices_cents, details
       from place_orders(${mayWait}, ${of('account_id')}, ${of('access_version')}, ${of('key_id')}, ${of('order_id')},
-                        ${of('transfer_id')}, ${of('event_id')}, ${of('created_at')}, ${of('idempotency_key')},
+                        ${of('event_id')}, ${of('created_at')}, ${of('idempotency_key')},
                         ${of('request_hash')}, ${of('request_id')}, ${of('client_address')},
                         ${carts.map(({ ids }) => ids.length)}, ${carts.flatMap(({ ids }) => ids)},
                         ${carts.flatMap(({ qtys }) => qtys)}, ${carts.flatMap(({ expected }) => expected)})`,
@@ -125,8 +124,8 @@ export async function selectOrdersById(
       'read_order',
       sql`
     select w.place, o.account_id, o.id, o.status, o.total_cents, o.created_at, o.delivered_at, o.cancelled_at, o.cancel_reason,
-           (select json_agg(json_build_object('n', l.n, 'id', l.item_id, 'name', l.name, 'qty', l.qty,
-                                              'unit_price_cents', l.unit_price_cents) order by l.n)
+           (select json_agg(json_build_object('line', l.line, 'id', l.item_id, 'name', l.name, 'qty', l.qty,
+                                              'unit_price_cents', l.unit_price_cents) order by l.line)
               from order_lines l
              where l.account_id = o.account_id
                and l.order_id = o.id) as lines
@@ -213,7 +212,7 @@ export const updateCancelled = (tx: Tx, account_id: string, id: string, at: Date
 
 /** A line that lacks links, and how many. */
 export interface OpenLine {
-  readonly n: number
+  readonly line: number
   readonly item_id: string
   readonly held: number
   readonly missing: number
@@ -221,14 +220,14 @@ export interface OpenLine {
 
 export const selectOpenLines = (tx: Queryable, account_id: string, order_id: string) =>
   tx.many<OpenLine>(sql`
-    select l.n, l.item_id, count(k.unit)::integer as held, (l.qty - count(k.unit))::integer as missing
+    select l.line, l.item_id, count(k.unit)::integer as held, (l.qty - count(k.unit))::integer as missing
       from order_lines l
-      left join order_links k on k.account_id = l.account_id and k.order_id = l.order_id and k.line = l.n
+      left join order_links k on k.account_id = l.account_id and k.order_id = l.order_id and k.line = l.line
      where l.account_id = ${account_id}
        and l.order_id = ${order_id}
-     group by l.n, l.item_id, l.qty
+     group by l.line, l.item_id, l.qty
     having l.qty > count(k.unit)
-     order by l.n`)
+     order by l.line`)
 
 /** By the order's id alone: the time in the id limits the search to a few pages. */
 export const selectOrderOwner = (db: Queryable, id: string, created_at: Date) =>

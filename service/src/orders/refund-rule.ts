@@ -108,7 +108,7 @@ export function createRefundRule(deps: RefundDeps): () => Promise<number> {
       return 0
     }
     let refunded = 0
-    let after = { created_at: new Date(0), order_id: '' }
+    let after = ''
     for (;;) {
       const overdue = await selectOverdue(db, after)
       for (const order of overdue) {
@@ -132,7 +132,7 @@ export function createRefundRule(deps: RefundDeps): () => Promise<number> {
       }
       const last = overdue.at(-1)
       if (!last || overdue.length < BATCH) return refunded
-      after = last
+      after = last.order_id
     }
   }
 }
@@ -177,7 +177,6 @@ function createReminder(log: Log, monotonicMs: () => number) {
 interface Overdue {
   readonly account_id: string
   readonly order_id: string
-  readonly created_at: Date
 }
 
 const readClocked = (db: Db) =>
@@ -209,12 +208,12 @@ const hold = (tx: Tx) =>
     update refund_rule
        set held_at = coalesce(held_at, clock_timestamp())`)
 
-const selectOverdue = (db: Db, after: { created_at: Date; order_id: string }) =>
+/** Oldest first: an id begins with the time of its order. */
+const selectOverdue = (db: Db, after: string) =>
   db.many<Overdue>(sql`
-    select account_id, id as order_id, created_at
-      from orders
-     where status = 'paid'
-       and created_at < (select clock_timestamp() - cancel_after from refund_rule)
-       and (created_at, id) > (${after.created_at}, ${after.order_id})
-     order by created_at, id
+    select account_id, id as order_id
+      from paid_orders
+     where created_at < (select clock_timestamp() - cancel_after from refund_rule)
+       and id > ${after}
+     order by id
      limit ${BATCH}`)

@@ -12,9 +12,9 @@ export async function startWaiting(tx: Tx, { account_id, order_id }: OrderName, 
   await tx.run(sql`
     insert into waiting_lines (account_id, order_id, line, item_id, missing)
     select ${account_id}, ${order_id}, line, item_id, missing
-      from unnest(${lines.map(({ n }) => n)}::integer[], ${lines.map(({ item_id }) => item_id)}::text[],
+      from unnest(${lines.map(({ line }) => line)}::smallint[], ${lines.map(({ item_id }) => item_id)}::text[],
                   ${lines.map(({ missing }) => missing)}::integer[]) as l (line, item_id, missing)
-        on conflict (account_id, order_id, line) do update
+        on conflict (order_id, line) do update
        set missing = excluded.missing`)
 }
 

@@ -15,12 +15,11 @@ export interface WaitingOrder extends Pick<OrderRow, 'account_id' | 'id' | 'tota
 /** Orders without their links, oldest first, with the reason. */
 export const listWaiting = (db: Queryable, limit: number) =>
   db.many<WaitingOrder>(sql`
-    select o.account_id, o.id, o.total_cents, o.created_at, coalesce(j.attempts, 0) as attempts, j.note,
+    select o.account_id, o.id, o.total_cents, o.created_at, j.attempts, j.note,
            nullif(j.run_at, 'infinity') as next_at
-      from orders o
-      left join jobs j on j.account_id = o.account_id and j.queue = ${FULFIL_QUEUE} and j.subject = o.id
-     where o.status = 'paid'
-     order by o.created_at, o.account_id, o.id
+      from paid_orders o
+      join jobs j on j.account_id = o.account_id and j.queue = ${FULFIL_QUEUE} and j.subject = o.id
+     order by o.id
      limit ${limit}`)
 
 /** Makes the order's job due now. */

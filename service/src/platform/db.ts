@@ -15,6 +15,11 @@ export interface DatabaseOptions {
   readonly lockMsMax: number
   /** Off behind a pooler that runs each transaction on another server process. */
   readonly namedStatements: boolean
+  /**
+   * A server's statements look up rows by key, also where a table was empty when it was last analysed and reading all of it would look
+   * cheaper. Commands read whole tables too.
+   */
+  readonly byKeyOnly?: boolean
 }
 
 export interface Statement {
@@ -106,6 +111,7 @@ export function openDatabase(
       statement_timeout: options.statementMsMax,
       lock_timeout: options.lockMsMax,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
+      ...(options.byKeyOnly && { options: '-c enable_seqscan=off -c jit=off' }),
     }),
     // The server's own limit comes first; this one is for a server or a network that stopped responding.
     query_timeout: options.statementMsMax + CLIENT_GRACE_MS,

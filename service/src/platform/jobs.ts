@@ -278,7 +278,7 @@ export const wakeJob = (tx: Queryable, account_id: string, queue: string, subjec
   tx.run(sql`
     insert into jobs as j (account_id, queue, subject, run_at, created_at)
     values (${account_id}, ${queue}, ${subject}, clock_timestamp(), clock_timestamp())
-        on conflict (account_id, queue, subject) do update
+        on conflict (queue, subject) do update
        set run_at = least(j.run_at, excluded.run_at),
            is_woken = true`)
 

@@ -1,23 +1,17 @@
-import { type Db, type Queryable, sql, statement } from './db.ts'
+import { type Db, type Queryable, sql } from './db.ts'
 import { KekNotObtained, type Keyring, type RowBinding, WrongEncryptionKey } from './encryption.ts'
-import type { SealedColumn } from './re-encrypt.ts'
 import { Unavailable } from './trouble.ts'
 
 const CHECK_TEXT = 'shopwire encryption key check'
-/** Several, because one damaged row does not mean that the key is wrong. */
-const ROWS_TRIED_PER_COLUMN = 5
 
 /**
  * Compares every configured key with the database and throws WrongEncryptionKey for the first that does not match. A new key
- * id gets a check value in the database; if values are already sealed under that id, the key must open one of them first.
+ * id gets a check value in the database. Has to run before anything is sealed or opened: a wrong key under a known id would seal values
+ * that cannot be opened. Nothing is sealed under an id before that, so what has no check has no values either.
  */
-export async function verifyEncryptionKeys(
-  db: Db,
-  keyring: Keyring,
-  sealedColumns: readonly SealedColumn[],
-): Promise<void> {
+export async function verifyEncryptionKeys(db: Db, keyring: Keyring): Promise<void> {
   for (const kek_id of keyring.kekIds) {
-    const check = (await selectCheck(db, kek_id)) ?? (await storeCheck(db, keyring, sealedColumns, kek_id))
+    const check = (await selectCheck(db, kek_id)) ?? (await storeCheck(db, keyring, kek_id))
     const text = await openOrNothing(keyring, check.check_sealed, bindingOf(kek_id))
     if (text !== CHECK_TEXT) throw new WrongEncryptionKey(kek_id)
   }
@@ -61,13 +55,7 @@ const selectCheck = (db: Queryable, kek_id: string) =>
       from encryption_key_checks
      where kek_id = ${kek_id}`)
 
-async function storeCheck(
-  db: Db,
-  keyring: Keyring,
-  sealedColumns: readonly SealedColumn[],
-  kek_id: string,
-): Promise<Check> {
-  if (!(await opensWhatIsThere(db, keyring, sealedColumns, kek_id))) throw new WrongEncryptionKey(kek_id)
+async function storeCheck(db: Db, keyring: Keyring, kek_id: string): Promise<Check> {
   const { bytes } = await keyring.seal(CHECK_TEXT, bindingOf(kek_id), kek_id)
   await db.run(sql`
     insert into encryption_key_checks (kek_id, check_sealed)
@@ -75,40 +63,6 @@ async function storeCheck(
         on conflict do nothing`)
   // Another process may have stored its check first, made with another key.
   return (await selectCheck(db, kek_id)) as Check
-}
-
-/**
- * True when nothing is sealed under this id yet, or when the key opens one of the values that are. A role that may not read the values
- * leaves it to a process that may.
- */
-async function opensWhatIsThere(
-  db: Db,
-  keyring: Keyring,
-  sealedColumns: readonly SealedColumn[],
-  kek_id: string,
-): Promise<boolean> {
-  let isEmpty = true
-  for (const { table, keys, column, bindingOf } of sealedColumns) {
-    if (!(await mayRead(db, table, `${column}_sealed`))) {
-      const text = `select 1 as one from ${table} where ${column}_kek_id = $1 limit 1`
-      if (!(await db.maybeOne(statement(text, [kek_id])))) continue
-      throw new Unavailable('key check', new Error(`no worker or operator has used the key ${kek_id} yet`))
-    }
-    const text =
-      `select ${keys.join(', ')}, ${column}_sealed as sealed from ${table} ` +
-      `where ${column}_kek_id = $1 limit ${ROWS_TRIED_PER_COLUMN}`
-    for (const row of await db.many<{ sealed: Buffer }>(statement(text, [kek_id]))) {
-      isEmpty = false
-      if ((await openOrNothing(keyring, row.sealed, bindingOf({ ...row }))) !== undefined) return true
-    }
-  }
-  return isEmpty
-}
-
-async function mayRead(db: Queryable, table: string, column: string): Promise<boolean> {
-  const { may } = await db.one<{ may: boolean }>(sql`
-    select has_column_privilege(${table}, ${column}, 'select') as may`)
-  return may
 }
 
 async function openOrNothing(keyring: Keyring, sealed: Buffer, binding: RowBinding) {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { runConcurrently } from './build-index.ts'
+import { DATABASE_SCHEMA, keepSettings } from './database-settings.ts'
 import { connectClient } from './database-url.ts'
 import { type BlockerWatch, describeBlockers, findHolders, watchBlockers } from './lock-blockers.ts'
 import { type Migration, neededVersion, readSchema, type Schema, type SqlFunction } from './schema-files.ts'
@@ -51,7 +52,9 @@ export async function migrate(
   try {
     await checkRoles(client, schema)
     await waitForOthers(client)
+    await client.query(`create schema if not exists ${DATABASE_SCHEMA}; set search_path = ${DATABASE_SCHEMA}`)
     await client.query(CREATE_RECORDS)
+    await keepSettings(client)
     const recorded = await readRecorded(async (text) => (await client.query(text)).rows)
     checkRecorded(schema.migrations, recorded)
     const version = recorded.migrations.length
@@ -100,7 +103,7 @@ const CREATE_RECORDS = `
     applied_at timestamptz not null default now()
   );
   create table if not exists schema_functions (
-    path text primary key,
+    path text collate "C" primary key,
     checksum text not null,
     applied_at timestamptz not null default now()
   )`
@@ -171,9 +174,9 @@ async function applyFunctions(
     `insert into schema_functions (path, checksum) values (${literals(client, path, checksum)}) ` +
     'on conflict (path) do update set checksum = excluded.checksum, applied_at = now()'
   const statements = [
-    `grant create on schema public to ${owners.join(', ')}`,
+    `grant create on schema shopwire to ${owners.join(', ')}`,
     ...outdated.flatMap((one) => [one.text, record(one)]),
-    `revoke create on schema public from ${owners.join(', ')}`,
+    `revoke create on schema shopwire from ${owners.join(', ')}`,
     ...gone.map((path) => `delete from schema_functions where path = ${literals(client, path)}`),
   ]
   await applyPatiently(run, 'The step that replaces functions', statements.join('\n;'))

@@ -11,6 +11,7 @@ import { Unavailable } from './trouble.ts'
 /** A column of sealed values: `<column>_sealed` and `<column>_kek_id`, in rows identified by their key columns. */
 export interface SealedColumn {
   readonly table: string
+  /** They begin with the columns of the primary key, by which the table is walked. */
   readonly keys: readonly string[]
   readonly column: string
   bindingOf(row: Readonly<Record<string, unknown>>): RowBinding

@@ -38,7 +38,7 @@ export function rightsSql(all: readonly Rights[]): string {
   const roles = all.map(({ role }) => role)
   return [
     revokeAll(roles),
-    `grant usage on schema public to ${roles.join(', ')}`,
+    `grant usage on schema shopwire to ${roles.join(', ')}`,
     ...all.flatMap(({ role, tables, functions }) => [
       ...[...tables].map(([table, actions]) => `grant ${describe(actions)} on ${table} to ${role}`),
       ...(functions.length > 0 ? [`grant execute on function ${functions.join(', ')} to ${role}`] : []),
@@ -65,8 +65,8 @@ begin
   for v_object in
     select c.oid::regclass::text
       from pg_class c
-     where c.relnamespace = 'public'::regnamespace
-       and c.relkind in ('r', 'p')
+     where c.relnamespace = 'shopwire'::regnamespace
+       and c.relkind in ('r', 'p', 'v')
        and pg_has_role(c.relowner, 'usage')
   loop
     execute format('revoke all on %s from %s', v_object, c_roles);
@@ -76,7 +76,7 @@ begin
     select p.oid::regprocedure::text, string_agg(r.rolname, ', ')
       from pg_proc p
       join pg_roles r on r.rolname = any (string_to_array(c_roles, ', ')) and r.oid <> p.proowner
-     where p.pronamespace = 'public'::regnamespace
+     where p.pronamespace = 'shopwire'::regnamespace
        and pg_has_role(p.proowner, 'usage')
      group by p.oid
   loop

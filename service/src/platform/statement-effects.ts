@@ -69,7 +69,7 @@ export function isStronger(one: LockMode, other: LockMode): boolean {
 
 type Reading = readonly [form: RegExp, read: (found: RegExpExecArray, known: Known) => readonly Effect[]]
 
-const NAME = '(?:public\\.)?"?(\\w+)"?'
+const NAME = '(?:shopwire\\.)?"?(\\w+)"?'
 const READINGS: readonly Reading[] = [
   [form(`alter table (?:if exists )?(?:only )?${NAME} (.*)`), ([, table, rest]) => ofAlterTable(table, rest)],
   [form('create (?:unlogged |temporary )?table (.*)'), ([, rest]) => ofReferences(rest)],

@@ -67,14 +67,14 @@ export async function readTables(client: pg.Client): Promise<Tables> {
   const tables = await client.query<{ name: string; rows: string; bytes: string }>(
     `select c.relname as name, c.reltuples::bigint as rows, pg_table_size(c.oid) as bytes
        from pg_class c
-      where c.relnamespace = to_regnamespace('public') and c.relkind in ('r', 'p')`,
+      where c.relnamespace = to_regnamespace('shopwire') and c.relkind in ('r', 'p')`,
   )
   const indexes = await client.query<{ name: string; table: string }>(
     `select i.relname as name, t.relname as table
        from pg_index x
        join pg_class i on i.oid = x.indexrelid
        join pg_class t on t.oid = x.indrelid
-      where t.relnamespace = to_regnamespace('public')`,
+      where t.relnamespace = to_regnamespace('shopwire')`,
   )
   return {
     tables: new Set(tables.rows.map(({ name }) => name)),

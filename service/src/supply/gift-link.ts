@@ -74,7 +74,7 @@ export const poolLinkSecrets: SealedColumn = {
 
 export const orderLinkSecrets: SealedColumn = {
   table: 'order_links',
-  keys: ['account_id', 'order_id', 'line', 'unit'],
+  keys: ['order_id', 'line', 'unit', 'account_id'],
   column: 'link',
   bindingOf: ({ account_id, order_id, line, unit }) =>
     orderBinding({

@@ -39,7 +39,7 @@ export const takeOverRequests = (tx: Tx, account_id: string, order_id: string, f
        and (r.ended_at is null or r.stage = 'written_off')
        and l.account_id = r.account_id
        and l.order_id = r.order_id
-       and l.n = r.line
+       and l.line = r.line
     returning r.line, r.supplier, r.round, r.sku, r.qty, r.stage, r.unit_cost_cents, l.item_id`)
 
 /** Whether a supplier may still deliver links for the order. */
@@ -169,7 +169,7 @@ export const lockWrittenOff = (tx: Tx, ask: RequestName) =>
   tx.maybeOne<FencedRequest & OrderRequestRow>(sql`
     select r.account_id, r.order_id, r.line, r.supplier, r.round, r.sku, r.qty, r.stage, r.unit_cost_cents, r.fencing_token, l.item_id
       from supplier_requests r
-      join order_lines l on l.account_id = r.account_id and l.order_id = r.order_id and l.n = r.line
+      join order_lines l on l.account_id = r.account_id and l.order_id = r.order_id and l.line = r.line
      where r.account_id = ${ask.account_id}
        and r.order_id = ${ask.order_id}
        and r.line = ${ask.line}
@@ -288,7 +288,7 @@ export const selectOpenOfItem = (db: Queryable, item_id: string) =>
   db.many<OpenAt>(sql`
     select r.supplier, count(*) as requests, sum(r.qty)::integer as links
       from supplier_requests r
-      join order_lines l on l.account_id = r.account_id and l.order_id = r.order_id and l.n = r.line
+      join order_lines l on l.account_id = r.account_id and l.order_id = r.order_id and l.line = r.line
      where r.ended_at is null
        and l.item_id = ${item_id}
      group by r.supplier

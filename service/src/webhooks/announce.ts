@@ -49,7 +49,7 @@ async function announceChunk(tx: Tx, after: string, revision: number, nowMs: num
        and account_id > ${after}
      order by account_id, id
      limit ${CHUNK}
-       for share`)
+       for key share`)
   const accounts = endpoints.map(({ account_id }) => account_id)
   const now = new Date(nowMs)
   await tx.run(sql`
@@ -69,7 +69,7 @@ async function announceChunk(tx: Tx, after: string, revision: number, nowMs: num
       from announced
      -- The order of everyone who locks several jobs.
      order by account_id, endpoint_id collate "C"
-        on conflict (account_id, queue, subject) do update
+        on conflict (queue, subject) do update
        set run_at = least(j.run_at, excluded.run_at),
            is_woken = true`)
   const last = endpoints.length === CHUNK ? (accounts.at(-1) ?? null) : null

@@ -64,7 +64,7 @@ export async function openAnswer(
 /** For re-encryption. */
 export const deliveryAnswers: SealedColumn = {
   table: 'delivery_attempts',
-  keys: ['account_id', 'event_id', 'endpoint_id', 'round', 'n'],
+  keys: ['event_id', 'endpoint_id', 'round', 'n', 'account_id'],
   column: 'answer',
   bindingOf: (row) => answerBinding(row as unknown as AttemptKey),
 }

@@ -22,7 +22,7 @@ const WITH_ROWS = [
   'events',
   'invitations',
   'memberships',
-  'order_attempts',
+  'order_answers',
   'order_lines',
   'order_links',
   'orders',
@@ -49,7 +49,7 @@ beforeAll(async () => {
       select c.table_name as table, c.column_name as column
         from information_schema.columns c
         join information_schema.tables t using (table_schema, table_name)
-       where c.table_schema = 'public' and t.table_type = 'BASE TABLE'
+       where c.table_schema = 'shopwire' and t.table_type = 'BASE TABLE'
          and (c.column_name = 'account_id' or (c.table_name = 'accounts' and c.column_name = 'id'))
        order by 1`)
     return rows
@@ -71,7 +71,7 @@ test('every table that belongs to accounts has row-level security with a policy 
     const { rows } = await client.query<{ name: string }>(
       `select c.relname as name
          from pg_class c
-        where c.relname = any ($1) and c.relnamespace = 'public'::regnamespace
+        where c.relname = any ($1) and c.relnamespace = 'shopwire'::regnamespace
           and not (c.relrowsecurity
                    and exists (select from pg_policy p where p.polrelid = c.oid
                                 and p.polroles = array['shopwire_dashboard'::regrole::oid]))`,
@@ -130,7 +130,7 @@ async function grants(): Promise<Grant[]> {
     const { rows } = await client.query<Omit<Grant, 'owner'>>(`
       select table_name as table, column_name as column, privilege_type as privilege
         from information_schema.column_privileges
-       where grantee = 'shopwire_dashboard' and table_schema = 'public' and privilege_type in ('INSERT', 'UPDATE')
+       where grantee = 'shopwire_dashboard' and table_schema = 'shopwire' and privilege_type in ('INSERT', 'UPDATE')
        order by 1, 2`)
     return rows
   }, shop.database.superuserUrl)
@@ -241,19 +241,19 @@ test('no statement of the dashboard moves money or reads a secret', async () => 
     for (const privilege of ['insert', 'update'])
       expect([table, privilege, await columns(privilege, table)]).toEqual([table, privilege, []])
   const forbidden = [
-    sql`insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, created_at)
-        values (${id}, 99, 'trf_x', 'funding', 'house:cash', 'customer', 1, 1, now())`,
-    sql`update transfers set amount_cents = 1 where account_id = ${id}`,
+    sql`insert into transfers (account_id, seq, kind, change_cents, balance_after_cents, created_at)
+        values (${id}, 99, 'funding', 1, 1, now())`,
+    sql`update transfers set change_cents = 1 where account_id = ${id}`,
     sql`delete from transfers where account_id = ${id}`,
     sql`insert into balances (account_id, balance_cents) values ('acct_x', 1)`,
     sql`update balances set balance_cents = 1 where account_id = ${id}`,
     sql`insert into orders (account_id, id) values (${id}, 'ord_x')`,
     sql`update orders set status = 'cancelled' where account_id = ${id}`,
     sql`insert into top_ups (account_id, credited_cents) values (${id}, 1)`,
-    sql`insert into top_ups (account_id, credited_transfer_id) values (${id}, 'trf_x')`,
+    sql`insert into top_ups (account_id, credited_seq) values (${id}, 1)`,
     sql`insert into top_ups (account_id, state) values (${id}, 'credited')`,
     sql`update top_ups set credited_cents = 1 where account_id = ${id}`,
-    sql`update top_ups set credited_transfer_id = 'trf_x' where account_id = ${id}`,
+    sql`update top_ups set credited_seq = 1 where account_id = ${id}`,
     sql`update top_ups set state = 'credited' where account_id = ${id}`,
     sql`insert into funding_references (reference, account_id) values ('x', ${id})`,
     sql`select secret_sealed from api_keys where account_id = ${id}`,
@@ -264,7 +264,7 @@ test('no statement of the dashboard moves money or reads a secret', async () => 
     sql`delete from audit_log where account_id = ${id}`,
     sql`update audit_log set actor = 'x' where account_id = ${id}`,
     sql`insert into encryption_key_checks (kek_id, check_sealed) values ('x', '')`,
-    sql`select place_orders(true, array[${id}], '{1}', '{k}', '{o}', '{t}', '{e}', '{now}', '{i}', '{x}', '{r}', '{a}', '{1}', '{1}',
+    sql`select place_orders(true, array[${id}], '{1}', '{k}', '{o}', '{e}', '{now}', '{i}', '{x}', '{r}', '{a}', '{1}', '{1}',
                             '{1}', '{null}')`,
   ]
   for (const write of forbidden) {

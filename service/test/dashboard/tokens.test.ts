@@ -269,7 +269,7 @@ describe('GET /tokens/proofs/{id}', () => {
       idempotency_key: key,
       account_id: shop.account.id,
       orders: [{ id, total_cents: 100 }],
-      debits: [{ amount_cents: 100 }],
+      debits: [{ change_cents: -100 }],
       counts: { attempts: 2, replayed: 1 },
       summary: expect.stringContaining('Bought once'),
     })

@@ -123,8 +123,8 @@ test("the dashboard's role can neither credit a top-up nor move money nor read p
   ).rejects.toMatchObject(forbidden)
   await expect(
     attempt(
-      `insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, created_at)
-       values ($1, 999, 't', 'funding', 'house:cash', 'customer', 1, 1, now())`,
+      `insert into transfers (account_id, seq, kind, change_cents, balance_after_cents, created_at)
+       values ($1, 999, 'funding', 1, 1, now())`,
       [account_id],
     ),
   ).rejects.toMatchObject(forbidden)

@@ -70,7 +70,7 @@ test('a paid page is credited once the event was applied, with a transfer that n
     credited_cents: 50_000_00,
   })
   expect(await bookedBy(top_up.id)).toMatchObject([
-    { kind: 'funding', amount_cents: 50_000_00, reference: `stripe:${session.payment_intent}` },
+    { kind: 'funding', change_cents: 50_000_00, reference: `stripe:${session.payment_intent}` },
   ])
   expect(shop.letters).toMatchObject([
     { to: { person_ids: ['per_1'] }, letter: { subject: '$50,000.00 added to the balance of Acme Bots' } },

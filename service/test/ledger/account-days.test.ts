@@ -26,12 +26,10 @@ async function accountWith(moves: readonly Move[]): Promise<string> {
   let balance = 0
   for (const [n, [kind, change, at]] of moves.entries()) {
     balance += change
-    const house = { funding: 'cash', order: 'sales', refund: 'sales', adjustment: 'adjustments' }[kind]
-    const [debit, credit] = change > 0 ? [`house:${house}`, 'customer'] : ['customer', `house:${house}`]
-    const order = kind === 'order' || kind === 'refund' ? `'ord_${kind}${n}'` : 'null'
+    const order = kind === 'order' || kind === 'refund' ? `'ord_${id}_${n}'` : 'null'
     await shop.database.asOwner(`
-      insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, created_at)
-      values ('${id}', ${n + 1}, 'tr_${n}', '${kind}', '${debit}', '${credit}', ${Math.abs(change)}, ${balance}, ${order}, '${at}')`)
+      insert into transfers (account_id, seq, kind, change_cents, balance_after_cents, order_id, created_at)
+      values ('${id}', ${n + 1}, '${kind}', ${change}, ${balance}, ${order}, '${at}')`)
   }
   await shop.database.asOwner(
     `update balances set balance_cents = ${balance}, transfer_count = ${moves.length} where account_id = '${id}'`,

@@ -28,8 +28,7 @@ async function expectBooksToBalance() {
   const wrong = await database.owner.many(sql`
     with signed as (
       select account_id, seq, balance_after_cents,
-             sum(case when credit = 'customer' then amount_cents else -amount_cents end)
-               over (partition by account_id order by seq) as running
+             sum(change_cents) over (partition by account_id order by seq) as running
         from transfers
     )
     select account_id, 'running balance' as what from signed where running <> balance_after_cents
@@ -51,9 +50,9 @@ test('funding raises the balance and writes one transfer with the balance after 
   await fundOnce(id, 250, 'b')
   expect(await readBalance(database.owner, id)).toBe(1_250)
   const lines = await readStatement(database.operator, id, 10)
-  expect(lines.map((t) => [t.seq, t.debit, t.credit, t.amount_cents, t.balance_after_cents])).toEqual([
-    [2, 'house:cash', 'customer', 250, 1_250],
-    [1, 'house:cash', 'customer', 1_000, 1_000],
+  expect(lines.map((t) => [t.seq, t.id, t.kind, t.change_cents, t.balance_after_cents])).toEqual([
+    [2, 'tr_2', 'funding', 250, 1_250],
+    [1, 'tr_1', 'funding', 1_000, 1_000],
   ])
 })
 
@@ -179,8 +178,15 @@ test.each(['api', 'worker', 'operator', 'dashboard'] as const)(
   async (process) => {
     const { id } = await newAccount()
     await fundOnce(id, 100, `fixed, ${process}`)
-    for (const table of ['transfers', 'audit_log']) {
-      for (const statement of [`update ${table} set id = 'x'`, `delete from ${table}`, `truncate ${table}`]) {
+    for (const [table, change] of [
+      ['transfers', 'change_cents = 1'],
+      ['audit_log', `id = 'x'`],
+    ]) {
+      for (const statement of [
+        `update ${table} set ${change}`,
+        `delete from ${table}`,
+        `truncate ${table}`,
+      ]) {
         await expect(
           database[process].run({ name: statement, text: statement, values: [] }),
         ).rejects.toMatchObject({ code: '42501' })
@@ -201,7 +207,7 @@ test.each(['api', 'worker', 'operator', 'dashboard'] as const)(
   },
 )
 
-test('the schema refuses a balance below zero and a transfer without two sides', async () => {
+test('the schema refuses a balance below zero and a transfer in the wrong direction', async () => {
   const { id } = await newAccount()
   const attempt = (text: string, values: unknown[]) =>
     asSuperuser((client) => client.query(text, values), database.superuserUrl)
@@ -210,10 +216,17 @@ test('the schema refuses a balance below zero and a transfer without two sides',
   ).rejects.toMatchObject({
     code: '23514',
   })
-  const insert = `insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, created_at)
-                  values ($1, 1, 't', 'funding', $2, $3, $4, 0, now())`
-  await expect(attempt(insert, [id, 'customer', 'customer', 1])).rejects.toMatchObject({ code: '23514' })
-  await expect(attempt(insert, [id, 'house:cash', 'house:sales', 1])).rejects.toMatchObject({ code: '23514' })
-  await expect(attempt(insert, [id, 'house:sales', 'customer', 1])).rejects.toMatchObject({ code: '23514' })
-  await expect(attempt(insert, [id, 'house:cash', 'customer', -1])).rejects.toMatchObject({ code: '23514' })
+  const insert = `insert into transfers (account_id, seq, kind, change_cents, balance_after_cents, order_id, created_at)
+                  values ($1, 1, $2, $3, 0, $4, now())`
+  for (const [kind, change, order] of [
+    ['funding', -1, null],
+    ['funding', 0, null],
+    ['adjustment', 0, null],
+    ['order', 1, 'ord_1'],
+    ['refund', -1, 'ord_1'],
+  ])
+    await expect(attempt(insert, [id, kind, change, order])).rejects.toMatchObject({
+      code: '23514',
+      constraint: 'transfers_direction',
+    })
 })

@@ -17,16 +17,16 @@ const [ring, manual] = ['10000000000000001', '10000000000000003'] as const
 const PERSONAL = /zelda|7a656c6461|The owner|The developer|203\.0\.113\./i
 const LEDGER = [
   'select account_id, balance_cents, transfer_count, order_count from balances',
-  'select account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, reference, note, created_at from transfers',
+  'select account_id, seq, kind, change_cents, balance_after_cents, order_id, reference, note, created_at from transfers',
   'select account_id, day, first_seq, last_seq, closing_balance_cents from account_days',
   `select account_id, id, idempotency_key, request_hash, status, total_cents, key_id, request_id, created_at, delivered_at, cancelled_at,
           cancel_reason from orders`,
-  'select account_id, order_id, n, item_id, name, qty, unit_price_cents from order_lines',
+  'select account_id, order_id, line, item_id, name, qty, unit_price_cents from order_lines',
   'select account_id, order_id, line, unit, link_sealed, link_hash, source from order_links',
   'select hash, seen_at, made_by from link_fingerprints',
   'select reference, account_id from funding_references',
   'select supplier, kind, reference, amount_cents from supplier_transfers',
-  'select account_id, id, amount_cents, state, reference, credited_cents, credited_transfer_id from top_ups',
+  'select account_id, id, amount_cents, state, reference, credited_cents, credited_seq from top_ups',
   'select account_id, id, amount_cents, taken_cents, owed_cents, written_off_cents from top_up_reversals',
 ]
 
@@ -81,6 +81,9 @@ test('an account with money, orders, a debt or open requests is not closed, and 
   await shop.database.owner.run(sql`
     insert into top_up_reversals (account_id, id, top_up_id, kind, provider_reference, amount_cents, taken_cents, owed_cents, created_at)
     values (${account_id}, 'rev_1', 'top_1', 'dispute', 'dp_1', 700, 0, 700, now())`)
+  await shop.database.owner.run(sql`
+    insert into suppliers (name, url, secret_sealed, secret_kek_id, timeout_ms, created_at)
+    values ('acme', 'https://acme.example/', '', 'none', 1000, now())`)
   await shop.database.owner.run(sql`
     insert into supplier_requests (account_id, order_id, line, supplier, sku, qty, attempts, first_at, last_at)
     values (${account_id}, ${order.id}, 1, 'acme', 'x', 1, 1, now(), now())`)
@@ -235,6 +238,7 @@ test('erasing leaves no name or address of the account in any table, and the led
     await one(
       `select (select count(*) from people where email = 'both@elsewhere.example') as kept,
               (select count(*) from orders where account_id = $1 and client_address is not null) as addresses,
+              (select count(*) from order_answers where account_id = $1) as answers,
               (select count(*) from order_attempts where account_id = $1) as attempts,
               (select count(*) from link_reads where account_id = $1) as reads,
               (select name from accounts where id = $1) as name,
@@ -242,7 +246,7 @@ test('erasing leaves no name or address of the account in any table, and the led
       account_id,
       gone?.id,
     ),
-  ).toEqual({ kept: 1, addresses: 0, attempts: 0, reads: 0, name: 'Erased account', acts: 3 })
+  ).toEqual({ kept: 1, addresses: 0, answers: 0, attempts: 0, reads: 0, name: 'Erased account', acts: 3 })
   expect(await alone.browser.call('getSession')).toMatchObject({ person: null })
   expect(await inBoth.browser.call('getSession')).toMatchObject({
     person: { email: 'both@elsewhere.example' },
@@ -308,7 +312,7 @@ async function rowsMatching(what: RegExp): Promise<string[]> {
   const tables = await shop.database.owner.many<{ name: string }>(sql`
     select relname as name
       from pg_class
-     where relnamespace = 'public'::regnamespace
+     where relnamespace = 'shopwire'::regnamespace
        and relkind = 'r'
      order by relname`)
   const found: string[] = []
@@ -327,7 +331,7 @@ test('every column whose name suggests a person is classified, and no classified
     select c.relname || '.' || a.attname as id, format_type(a.atttypid, null) as type
       from pg_attribute a
       join pg_class c on c.oid = a.attrelid
-     where c.relnamespace = 'public'::regnamespace
+     where c.relnamespace = 'shopwire'::regnamespace
        and c.relkind = 'r'
        and a.attnum > 0
        and not a.attisdropped

@@ -348,6 +348,7 @@ const PLANTS: readonly Plant[] = [
     fix: /jobs dead/,
     sql: [
       `insert into accounts (id, name, created_at) values ('acct_06fejxdhfqv7c8w4y7xvk2n1mr', 'x', now())`,
+      `insert into balances (account_id) values ('acct_06fejxdhfqv7c8w4y7xvk2n1mr')`,
       `insert into jobs (account_id, queue, subject, run_at, created_at, dead_at)
        values ('acct_06fejxdhfqv7c8w4y7xvk2n1mr', 'fulfil', 'ord_x', 'infinity', now(), now())`,
     ],
@@ -387,6 +388,7 @@ test('every wrong setting of a server is found at once', async () => {
     { item: 'full-page-writes', found: /full_page_writes is off/, fix: /full_page_writes = on/ },
     { item: 'autovacuum', found: /autovacuum is off/, fix: /autovacuum = on/ },
     { item: 'wal-level', found: /minimal/, fix: /wal_level = replica/ },
+    { item: 'wal-compression', state: 'warning', found: /^off$/, fix: /wal_compression = lz4/ },
     { item: 'archiving', found: /archive_mode is off/, fix: /archive_mode = on/ },
     { item: 'log-timezone', state: 'warning', found: /Berlin/, fix: /log_timezone/ },
     { item: 'connections', found: /^17 for the programs/, fix: /max_connections/ },

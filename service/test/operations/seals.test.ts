@@ -158,17 +158,9 @@ test(`${ALTERATIONS} random alterations by a superuser are all found, each with 
   const kinds: Record<string, (random: Random) => Promise<string>> = {
     async 'one byte of a transfer'({ pick, below }) {
       const { account_id, seq } = pick(transfers)
-      const column = pick([
-        'id',
-        'reference',
-        'kind',
-        'note',
-        'amount_cents',
-        'balance_after_cents',
-        'created_at',
-      ])
+      const column = pick(['reference', 'kind', 'note', 'change_cents', 'balance_after_cents', 'created_at'])
       await run(
-        'alter table transfers drop constraint if exists transfers_check2, drop constraint if exists transfers_kind_check',
+        'alter table transfers drop constraint if exists transfers_direction, drop constraint if exists transfers_kind_check',
       )
       await run(
         `update transfers set ${column} = ${changed(column, below(1_000))} where account_id = $1 and seq = $2`,
@@ -198,8 +190,9 @@ test(`${ALTERATIONS} random alterations by a superuser are all found, each with 
     },
     async 'a whole transfer'({ pick, below }) {
       const { account_id, seq } = pick(transfers)
+      await run('alter table transfers drop constraint if exists transfers_direction')
       await run(
-        `update transfers set id = 'tr_x', amount_cents = $3, reference = 'forged', created_at = now() where account_id = $1 and seq = $2`,
+        `update transfers set change_cents = $3, reference = 'forged', created_at = now() where account_id = $1 and seq = $2`,
         account_id,
         seq,
         below(100_000),
@@ -282,7 +275,7 @@ test(`${ALTERATIONS} random alterations by a superuser are all found, each with 
     },
     async 'a transfer inserted beside another with its number'({ pick }) {
       const { account_id, seq } = pick(transfers)
-      await run('alter table transfers drop constraint transfers_pkey')
+      await run('alter table transfers drop constraint transfers_pkey cascade')
       await insertTransfer(account_id, seq)
       return `transfer ${account_id}/${seq} `
     },
@@ -340,8 +333,8 @@ test(`${ALTERATIONS} random alterations by a superuser are all found, each with 
   }
   const insertTransfer = (account_id: string, seq: number) =>
     run(
-      `insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, reference, created_at)
-       values ($1, $2, 'tr_forged', 'funding', 'house:cash', 'customer', 1, 1, 'forged', now())`,
+      `insert into transfers (account_id, seq, kind, change_cents, balance_after_cents, reference, created_at)
+       values ($1, $2, 'funding', 1, 1, 'forged', now())`,
       account_id,
       seq,
     )
@@ -534,7 +527,10 @@ test('an export is checked without a database: rows altered, swapped, removed an
     return (await verifyExport(altered)).map(({ ids }) => ids)
   }
   expect(await check(lines)).toEqual([[], [], []])
-  const byte = lines.with(at(5), (lines[at(5)] as string).replace('"customer"', '"custumer"'))
+  const byte = lines.with(
+    at(5),
+    (lines[at(5)] as string).replace(/"(funding|adjustment|order|refund)"/, '"gift"'),
+  )
   expect(await check(byte)).toEqual([[`transfer ${account_id}/5 altered`], [], []])
   const swapped = lines.with(at(2), lines[at(3)] as string).with(at(3), lines[at(2)] as string)
   expect(await check(swapped)).toEqual([[`transfer ${account_id}/2 removed`], [], []])

@@ -91,7 +91,6 @@ function orderWith({ account_id, access_version, idempotency_key, cart }: Cart):
     access_version,
     key_id: 'test',
     order_id: newId('ord', nowMs),
-    transfer_id: newId('tr', nowMs),
     event_id: newId('evt', nowMs),
     created_at: new Date(nowMs),
     idempotency_key,
@@ -234,7 +233,7 @@ test('a batch that creates jobs does not deadlock with a transaction that create
   const createJob = (account_id: string) => `
     insert into jobs (account_id, queue, subject, run_at, created_at)
     select account_id, 'deliver', id, now(), now() from webhook_endpoints where account_id = '${account_id}'
-        on conflict (account_id, queue, subject) do nothing`
+        on conflict (queue, subject) do nothing`
   await blocker.query('begin')
   // A deadlock would end this transaction; the other one would be tried again, and nobody would see it.
   await blocker.query(`set local deadlock_timeout = '10ms'`)
@@ -314,7 +313,7 @@ test('a batch whose session ends is unavailable to all of its callers; repeated,
 const STATE = `
   select jsonb_build_object(
     'orders', (select jsonb_agg(to_jsonb(o) order by o.account_id, o.id) from orders o where o.account_id = any ($1)),
-    'lines', (select jsonb_agg(to_jsonb(l) order by l.account_id, l.order_id, l.n) from order_lines l where l.account_id = any ($1)),
+    'lines', (select jsonb_agg(to_jsonb(l) order by l.account_id, l.order_id, l.line) from order_lines l where l.account_id = any ($1)),
     'transfers', (select jsonb_agg(to_jsonb(t) order by t.account_id, t.seq) from transfers t where t.account_id = any ($1)),
     'balances', (select jsonb_agg(to_jsonb(b) order by b.account_id) from balances b where b.account_id = any ($1)),
     'events', (select jsonb_agg(to_jsonb(e) order by e.account_id, e.id) from events e where e.account_id = any ($1)),

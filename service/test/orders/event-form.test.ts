@@ -29,7 +29,7 @@ beforeAll(async () => {
                         cancelled_at, cancel_reason)
     values ('${account_id}', '${DELIVERED}', 'form-1', 'x', 'delivered', 900, 'test', '${paidAt}', '${endedAt}', null, null),
            ('${account_id}', '${CANCELLED}', 'form-2', 'x', 'cancelled', 900, 'test', '${paidAt}', null, '${endedAt}', 'why');
-    insert into order_lines (account_id, order_id, n, item_id, name, qty, unit_price_cents)
+    insert into order_lines (account_id, order_id, line, item_id, name, qty, unit_price_cents)
     select account_id, id, 1, '100000000000000017', 'Amber "Anchor"', 2, 450 from orders where account_id = '${account_id}';
     insert into link_fingerprints (hash, seen_at) values (${bytes(link.link_hash)}, '${endedAt}');
     insert into order_links (account_id, order_id, line, unit, link_sealed, link_kek_id, link_hash, source, obtained_at)

@@ -60,10 +60,16 @@ interface Row {
   readonly key_id: string
   readonly client_address: string
 }
+/** Those that bought, whose facts are in the order and in the answer to it, and the others. */
 const attemptsOf = (account_id: string) =>
   shop.database.owner.many<Row & { status: number; outcome: string; is_sent: boolean; hash: string }>(sql`
     select request_id, key_id, client_address, status, outcome, is_sent, encode(request_hash, 'hex') as hash
-      from order_attempts
+      from (select account_id, request_id, key_id, client_address, status, outcome, is_sent, request_hash
+              from order_attempts
+             union all
+            select o.account_id, o.request_id, o.key_id, o.client_address, 201, 'bought', a.is_sent, o.request_hash
+              from order_answers a
+              join orders o on o.account_id = a.account_id and o.id = a.order_id) attempts
      where account_id = ${account_id}
      order by request_id`)
 const readsOf = (account_id: string) =>
@@ -185,7 +191,7 @@ describe('recording', () => {
 
   test('evidence that the database refuses is counted and logged, and no request notices', async () => {
     const { account_id, key } = await openAccount()
-    await shop.database.asOwner('revoke insert on order_attempts from shopwire_api_rights')
+    await shop.database.asOwner('revoke insert on order_answers from shopwire_api_rights')
     const lost = async () => (await shop.metrics.evidenceLost.get()).values[0]?.value ?? 0
     try {
       expect((await buy(key, freshKey())).status).toBe(201)
@@ -196,24 +202,23 @@ describe('recording', () => {
         })
         .toBe(1)
     } finally {
-      await shop.database.asOwner('grant insert on order_attempts to shopwire_api_rights')
+      await shop.database.asOwner('grant insert on order_answers to shopwire_api_rights')
     }
     expect(lines.some((line) => line.includes('evidence of requests was lost'))).toBe(true)
     expect((await buy(key, freshKey())).status).toBe(201)
     expect(await recorded(() => attemptsOf(account_id), 1)).toMatchObject([{ outcome: 'bought' }])
   })
 
-  test.each(['order_attempts', 'link_reads', 'evidence_retention'])(
-    'API, worker and operators can neither change nor remove rows of %s',
-    async (table) => {
-      for (const text of [
-        `update ${table} set ${table === 'evidence_retention' ? 'kept_since' : 'at'} = now()`,
-        `delete from ${table}`,
-      ])
-        for (const db of [shop.database.api, shop.database.worker, shop.database.operator])
-          await expect(db.run({ name: text, text, values: [] })).rejects.toThrow(/permission denied/)
-    },
-  )
+  test.each([
+    ['order_answers', 'is_sent = false'],
+    ['order_attempts', 'at = now()'],
+    ['link_reads', 'at = now()'],
+    ['evidence_retention', 'kept_since = now()'],
+  ])('API, worker and operators can neither change nor remove rows of %s', async (table, change) => {
+    for (const text of [`update ${table} set ${change}`, `delete from ${table}`])
+      for (const db of [shop.database.api, shop.database.worker, shop.database.operator])
+        await expect(db.run({ name: text, text, values: [] })).rejects.toThrow(/permission denied/)
+  })
 })
 
 /** Sessions that wait for a lock. */
@@ -382,7 +387,7 @@ describe('orders prove', () => {
       verdict: 'bought_once',
       account_id,
       orders: [{ id: body.id, total_cents: 100 }],
-      debits: [{ amount_cents: 100, balance_after_cents: 9_900, order_id: body.id }],
+      debits: [{ change_cents: -100, balance_after_cents: 9_900, order_id: body.id }],
       refunds: [],
       counts: { attempts: 4, replayed: 2, refused: 1 },
     })
@@ -393,7 +398,7 @@ describe('orders prove', () => {
     const idempotency_key = freshKey()
     const { request_id } = await buy(key, idempotency_key)
     await recorded(() => attemptsOf(account_id), 1)
-    await shop.database.asOwner(`delete from order_attempts where account_id = '${account_id}'`)
+    await shop.database.asOwner(`delete from order_answers where account_id = '${account_id}'`)
     const { out } = await admin('orders', 'prove', idempotency_key, '--account', account_id)
     expect(out).toMatch(new RegExp(`${request_id} .* bought, answer not recorded`))
     expect(out).toContain('Bought once: one attempt, one order, one debit of $1.00.')
@@ -405,9 +410,11 @@ describe('orders prove', () => {
     const { request_id } = await buy(key, idempotency_key)
     await recorded(() => attemptsOf(account_id), 1)
     // As when the connection to the database breaks between the commit and its confirmation.
-    await shop.database.asOwner(
-      `update order_attempts set status = 503, outcome = 'service_unavailable' where account_id = '${account_id}'`,
-    )
+    await shop.database.asOwner(`
+      delete from order_answers where account_id = '${account_id}';
+      insert into order_attempts (account_id, idempotency_key, request_id, at, key_id, client_address, request_hash, status, outcome, is_sent)
+      select account_id, idempotency_key, request_id, created_at, key_id, client_address, request_hash, 503, 'service_unavailable', true
+        from orders where account_id = '${account_id}'`)
     const { out } = await admin('orders', 'prove', idempotency_key, '--account', account_id)
     expect(out.split(request_id)).toHaveLength(2)
     expect(out).toMatch(new RegExp(`${request_id} .*503`))

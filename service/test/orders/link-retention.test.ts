@@ -152,7 +152,7 @@ test('two workers at once, and one that is killed between two chunks: everything
              lateral (select case when n < ${ERASE_CHUNK + 9} then timestamptz '2020-01-01T00:00:00.000123Z'
                              else timestamptz '2020-01-01' + make_interval(mins => n) end as at) t`)
     await tx.run(sql`
-      insert into order_lines (account_id, order_id, n, item_id, name, qty, unit_price_cents)
+      insert into order_lines (account_id, order_id, line, item_id, name, qty, unit_price_cents)
       select account_id, id, 1, ${ring}, 'Ring', 1, 100
         from orders
        where id like 'ord_old_%'`)

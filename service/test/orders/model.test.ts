@@ -328,7 +328,7 @@ test(`${RUNS} sequences of actions of callers and operators end as the model say
   const { wrong } = await shop.database.owner.one<{ wrong: number }>(sql`
     select count(*) as wrong
       from balances b
-     where b.balance_cents <> (select coalesce(sum(case when credit = 'customer' then amount_cents else -amount_cents end), 0)
+     where b.balance_cents <> (select coalesce(sum(change_cents), 0)
                                  from transfers t
                                 where t.account_id = b.account_id)`)
   expect(wrong).toBe(0)

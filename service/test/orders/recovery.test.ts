@@ -10,6 +10,7 @@ import { readRules, verifyData } from '../../src/operations/verify.ts'
 import { JournalMismatch } from '../../src/orders/keep-position.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { readDatabaseState } from '../../src/platform/database-identity.ts'
+import { settingsSql } from '../../src/platform/database-settings.ts'
 import { type Db, sql } from '../../src/platform/db.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
@@ -91,6 +92,8 @@ async function restore(dump: string): Promise<Shop> {
   const restoring = run(join(findPostgres(), 'psql'), ['-qXv', 'ON_ERROR_STOP=1', database.superuserUrl])
   restoring.child.stdin?.end(dump)
   await restoring
+  // As migrating does: a dump does not bring the settings of its database along.
+  await database.asOwner(settingsSql(new URL(database.superuserUrl).pathname.slice(1)))
   const { keyring, admission } = shop
   const journal = files.another()
   const vault = createLinkVault(database.worker, keyring)

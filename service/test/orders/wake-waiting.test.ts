@@ -153,7 +153,8 @@ test('an item with many waiting orders is woken in chunks, and another item is n
   const [first] = (await buyMany(large, 1)) as [string]
   // As if very many had been bought and parked.
   await shop.database.asOwner(
-    `insert into waiting_lines (account_id, order_id, line, item_id, missing)
+    `set session_replication_role = replica;
+     insert into waiting_lines (account_id, order_id, line, item_id, missing)
      select account_id, order_id || '-' || n, line, item_id, missing from waiting_lines, generate_series(1, 1000) n
       where order_id = '${first}'`,
   )

@@ -164,7 +164,7 @@ async function fakeClock() {
       'select pg_catalog.clock_timestamp() + shift from faked.clock';
     grant usage on schema faked to public;
     grant select on faked.clock to public;
-    alter database ${name} set search_path = faked, pg_catalog, public`)
+    alter database ${name} set search_path = faked, pg_catalog, shopwire`)
 }
 
 const shift = (ms: number) =>

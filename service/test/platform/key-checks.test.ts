@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Keyring, localKeks, openKeyring, WrongEncryptionKey } from '../../src/platform/encryption.ts'
 import { verifiedKeyring, verifyEncryptionKeys } from '../../src/platform/key-checks.ts'
-import { ownKeySecrets, readOwnKey } from '../../src/platform/own-key.ts'
 import { openTestDatabase, type TestDatabase } from '../../testing/database.ts'
 
 const [right, wrong, another] = [randomBytes(32), randomBytes(32), randomBytes(32)]
@@ -14,9 +13,9 @@ beforeAll(async () => {
   database = await openTestDatabase()
 })
 afterAll(() => database.close())
-beforeEach(() => database.asOwner('truncate encryption_key_checks, own_keys'))
+beforeEach(() => database.asOwner('truncate encryption_key_checks'))
 
-const verify = (keyring: Keyring) => verifyEncryptionKeys(database.worker, keyring, [ownKeySecrets])
+const verify = (keyring: Keyring) => verifyEncryptionKeys(database.worker, keyring)
 
 test('stores a check value for every new key id and accepts the same keys afterwards', async () => {
   await verify(ring({ a: right, b: another }))
@@ -34,21 +33,6 @@ test('refuses another key under a known id, active or not, without key material 
   for (const key of [wrong, another]) {
     for (const encoding of ['base64', 'hex'] as const) expect(message).not.toContain(key.toString(encoding))
   }
-})
-
-test('does not store a check value for a key that opens no value already sealed under its id', async () => {
-  await readOwnKey(database.worker, ring({ a: right }), 'made-before-the-upgrade')
-  await expect(verify(ring({ a: wrong }))).rejects.toThrow(WrongEncryptionKey)
-  await verify(ring({ a: right }))
-})
-
-test('one damaged value does not make the right key fail', async () => {
-  const keyring = ring({ a: right })
-  await readOwnKey(database.worker, keyring, 'whole')
-  await readOwnKey(database.worker, keyring, 'damaged')
-  await database.asOwner(`update own_keys set key_sealed = set_byte(key_sealed, 40, get_byte(key_sealed, 40) # 1)
-                           where name = 'damaged'`)
-  await verify(keyring)
 })
 
 test('when two processes bring different keys under one new id at once, exactly one is accepted', async () => {

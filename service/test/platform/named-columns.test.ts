@@ -106,7 +106,7 @@ async function addColumnToEveryTable() {
     async (client) =>
       (
         await client.query<{ name: string }>(
-          `select tablename as name from pg_tables where schemaname = 'public'`,
+          `select tablename as name from pg_tables where schemaname = 'shopwire'`,
         )
       ).rows,
     shop.database.superuserUrl,

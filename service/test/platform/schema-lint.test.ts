@@ -103,7 +103,7 @@ describe('the rules of our own', () => {
   const FUNCTION = [
     '-- Says what it does.',
     'create or replace function f()\nreturns int\nlanguage sql\nsecurity definer',
-    'set search_path = pg_catalog, public, pg_temp\nas $$ select 1; select 2 $$;',
+    'set search_path = pg_catalog, shopwire, pg_temp\nas $$ select 1; select 2 $$;',
     'alter function f owner to shopwire_functions;',
     'create or replace trigger t before update on orders for each row execute function f();',
   ].join('\n')
@@ -119,8 +119,8 @@ describe('the rules of our own', () => {
     ['one-function', 'alter function', 'drop table orders; alter function'],
     ['one-function', 'alter function', 'grant execute on function f to public; alter function'],
     ['owner', 'alter function f owner to shopwire_functions;', ''],
-    ['search-path', 'set search_path = pg_catalog, public, pg_temp', ''],
-    ['search-path', 'public, pg_temp', 'public'],
+    ['search-path', 'set search_path = pg_catalog, shopwire, pg_temp', ''],
+    ['search-path', 'shopwire, pg_temp', 'shopwire'],
     ['named-columns', 'select 1', 'select * from orders'],
   ])('a function file is refused by %s: %s → %s', (rule, from, to) => {
     expect(functionRules(FUNCTION.replace(from, to))).toContain(rule)

@@ -17,8 +17,7 @@ let database: TestDatabase
 let client: pg.Client
 beforeAll(async () => {
   database = await openTestDatabase({ isEmpty: true })
-  client = new pg.Client({ connectionString: database.ownerUrl })
-  await client.connect()
+  client = await connectOwner()
 })
 afterAll(async () => {
   await client.end()
@@ -128,6 +127,8 @@ test('a concurrent build of an index holds the lock that is read from its text',
 async function connectOwner(): Promise<pg.Client> {
   const one = new pg.Client({ connectionString: database.ownerUrl })
   await one.connect()
+  // As migrating does.
+  await one.query('create schema if not exists shopwire; set search_path = shopwire')
   return one
 }
 
@@ -138,7 +139,7 @@ async function ask(text: string): Promise<unknown> {
 async function locksOf(on: pg.Client, tables: ReadonlySet<string>, pid?: number) {
   const { rows } = await on.query<{ table: string; mode: string }>(
     `select c.relname as table, l.mode from pg_locks l join pg_class c on c.oid = l.relation
-      where l.pid = coalesce($1, pg_backend_pid()) and l.granted and c.relkind = 'r' and c.relnamespace = to_regnamespace('public')`,
+      where l.pid = coalesce($1, pg_backend_pid()) and l.granted and c.relkind = 'r' and c.relnamespace = to_regnamespace('shopwire')`,
     [pid ?? null],
   )
   return strongest(

@@ -65,8 +65,8 @@ describe.each(['api', 'dashboard'] as const)(
       await expect(
         asIntruder(
           role,
-          `insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, reference, created_at)
-         values ('${account_id}', 1, 'tr_1', 'funding', 'house:cash', 'customer', 500000, 500000, 'minted', ${now})`,
+          `insert into transfers (account_id, seq, kind, change_cents, balance_after_cents, reference, created_at)
+         values ('${account_id}', 1, 'funding', 500000, 500000, 'minted', ${now})`,
         ),
       ).rejects.toMatchObject(REFUSED)
       await expect(
@@ -132,7 +132,9 @@ describe.each(['api', 'dashboard', 'worker', 'operator'] as const)(
     test('a revoked key, personal token or operator token does not work again', async () => {
       await shop.operator.revokeKey(key.id)
       await shop.database.asOwner(
-        `insert into personal_tokens (account_id, id, person_id, name, token_hash, rights, with_links, created_at, expires_at, revoked_at)
+        `insert into people (id, name, email, created_at, updated_at) values ('per_1', 'Ada', 'ada@b.cd', ${now}, ${now})
+             on conflict do nothing;
+         insert into personal_tokens (account_id, id, person_id, name, token_hash, rights, with_links, created_at, expires_at, revoked_at)
          values ('${shop.account.id}', 'pat_revoked', 'per_1', 'x', sha256('pat'), '{events:listen}', false, ${now}, ${now} + interval '1 day', ${now})
              on conflict do nothing;
          insert into operator_tokens (id, email, token_hash, added_by, created_at, expires_at, revoked_at)
@@ -215,7 +217,7 @@ describe('threat 70: with the database role of the API in the hands of an intrud
       return `
       select verdicts from place_orders(${accounts.length === 1}, ${each((account) => `'${account}'`)},
         ${each((account) => `coalesce((select access_version from accounts where id = '${account}'), 1)`)},
-        ${each(() => `'${key.id}'`)}, ${fresh('ord')}, ${fresh('tr')}, ${fresh('evt')}, ${each(() => now)}, ${fresh('key')}, ${each(() => `'\\x00'::bytea`)},
+        ${each(() => `'${key.id}'`)}, ${fresh('ord')}, ${fresh('evt')}, ${each(() => now)}, ${fresh('key')}, ${each(() => `'\\x00'::bytea`)},
         ${each(() => 'null::text')}, ${each(() => 'null::text')}, '${counts}', '${ids}', '${qtys}',
         '${expected ?? ids.replaceAll(/[^{},]+/g, 'null')}')`
     }
@@ -471,12 +473,11 @@ describe('threat 70: with the database role of the worker in the hands of an int
 
   const order = async () => (await buy(shop, buyer, [{ id: item }])).body.id as string
   const balance = () => readBalance(shop.database.owner, account_id)
-  const refund = (id: string, to = account_id) =>
-    `select seq from refund_order('${to}', '${id}', 'tr_${id}', ${now})`
+  const refund = (id: string, to = account_id) => `select seq from refund_order('${to}', '${id}', ${now})`
   const cancel = (id: string) =>
     `update orders set status = 'cancelled', cancelled_at = ${now}, cancel_reason = 'stolen' where id = '${id}'`
   const credit = (id: string, payment: string) =>
-    `select verdict from credit_paid_top_up('${account_id}', '${id}', 'tr_${payment}', '${payment}', null, ${now})`
+    `select verdict from credit_paid_top_up('${account_id}', '${id}', '${payment}', null, ${now})`
 
   let topUps = 0
   async function topUp(provider: 'bank' | 'stripe', state: TopUpState = 'pending') {
@@ -503,24 +504,24 @@ describe('threat 70: with the database role of the worker in the hands of an int
     'update balances set balance_cents = balance_cents + 1',
     'update balances set order_count = 0',
     `insert into balances (account_id, balance_cents) values ('acct_x', 1)`,
-    `insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, reference, created_at)
-     values ('acct_x', 1, 'tr_1', 'funding', 'house:cash', 'customer', 500000, 500000, 'minted', ${now})`,
+    `insert into transfers (account_id, seq, kind, change_cents, balance_after_cents, reference, created_at)
+     values ('acct_x', 1, 'funding', 500000, 500000, 'minted', ${now})`,
     `insert into top_ups (account_id, id, provider, amount_cents, reference, provider_session, created_by, created_by_name, created_at)
      values ('acct_x', 'top_x', 'stripe', 500000, 'RF00X', 'cs_x', 'x', 'x', ${now})`,
     `update top_ups set amount_cents = 500000`,
-    `update top_ups set credited_cents = null, credited_transfer_id = null, state = 'pending'`,
+    `update top_ups set credited_cents = null, credited_seq = null, state = 'pending'`,
     `insert into top_up_reversals (account_id, id, top_up_id, kind, provider_reference, amount_cents, taken_cents, owed_cents, created_at)
      values ('acct_x', 'rev_x', 'top_x', 'dispute', 'du_x', 500000, 500000, 0, ${now})`,
     'update top_up_reversals set returned_at = null',
     `insert into payment_events (provider, event_id, subject, facts, received_at) values ('stripe', 'evt_x', 'x', '{}', ${now})`,
-    `insert into supplier_transfers (supplier, kind, reference, debit, credit, amount_cents, booked_at)
-     values ('x', 'cost', 'x', 'house:goods', 'supplier', 1, ${now})`,
+    `insert into supplier_transfers (supplier, kind, reference, amount_cents, booked_at)
+     values ('x', 'cost', 'x', 1, ${now})`,
     'update orders set total_cents = 500000',
-    `select move_balance('acct_x', 'tr_1', 'funding', 'house:cash', 'customer', 500000, null, 'minted', null, ${now})`,
-    `select fund_account('acct_x', 'tr_1', 500000, 'minted', null, true, ${now})`,
-    `select adjust_account('acct_x', 'tr_1', 500000, 'minted', 'minted', ${now})`,
-    `select book_top_up('acct_x', 'top_x', 'tr_1', 500000, 'minted', null, null, ${now})`,
-    `select confirm_top_up('acct_x', 'top_x', 'tr_1', 500000, 'minted', null, ${now})`,
+    `select move_balance('acct_x', 'funding', 500000, null, 'minted', null, ${now})`,
+    `select fund_account('acct_x', 500000, 'minted', null, true, ${now})`,
+    `select adjust_account('acct_x', 500000, 'minted', 'minted', ${now})`,
+    `select book_top_up('acct_x', 'top_x', 500000, 'minted', null, null, ${now})`,
+    `select confirm_top_up('acct_x', 'top_x', 500000, 'minted', null, ${now})`,
   ])('%s: refused', async (statement) => {
     await expect(asIntruder('worker', statement)).rejects.toMatchObject(REFUSED)
   })
@@ -588,12 +589,12 @@ describe('threat 70: with the database role of the worker in the hands of an int
     await asIntruder('worker', credit(id, 'pi_won'))
     const before = await balance()
     const won = (dispute: string) =>
-      `select returned_cents from return_dispute('${account_id}', '${id}', '${dispute}', 'tr_${dispute}', ${now})`
+      `select returned_cents from return_dispute('${account_id}', '${id}', '${dispute}', ${now})`
     await asIntruder('worker', won('du_none'))
     await expect(await balance()).toBe(before)
     await asIntruder(
       'worker',
-      `select taken_cents from take_back_top_up('${account_id}', '${id}', 'rev_1', 'tr_rev_1', 'dispute', 'du_1', 999999, ${now})`,
+      `select taken_cents from take_back_top_up('${account_id}', '${id}', 'rev_1', 'dispute', 'du_1', 999999, ${now})`,
     )
     expect(await balance()).toBe(before - 500)
     await asIntruder('worker', won('du_1'), won('du_1'))

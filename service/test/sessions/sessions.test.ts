@@ -273,7 +273,7 @@ async function resetToken(email: string): Promise<string> {
 async function everyRow(): Promise<string> {
   const tables = await identity.database.owner.many<{ name: string }>(
     statement(
-      `select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`,
+      `select table_name as name from information_schema.tables where table_schema = 'shopwire' and table_type = 'BASE TABLE'`,
       [],
     ),
   )

@@ -197,7 +197,7 @@ test('every column of sealed values in the database is among those that are re-e
   const { columns } = await shop.database.owner.one<{ columns: string[] }>(sql`
     select array_agg(table_name || '.' || column_name) as columns
       from information_schema.columns
-     where table_schema = 'public'
+     where table_schema = 'shopwire'
        and column_name like '%\\_sealed'
        -- A known text under each key, which tells nothing.
        and table_name <> 'encryption_key_checks'`)

@@ -265,6 +265,7 @@ describe('a catalogue change', () => {
   test('is queued for thousands of endpoints in chunks, once each', async () => {
     await shop.database.asOwner(`
       insert into accounts (id, name, created_at) select 'acct_many' || lpad(n::text, 5, '0'), 'x', now() from generate_series(1, 1300) n;
+      insert into balances (account_id) select 'acct_many' || lpad(n::text, 5, '0') from generate_series(1, 1300) n;
       insert into webhook_endpoints (account_id, id, url, set_by, created_at)
       select 'acct_many' || lpad(n::text, 5, '0'), 'whe_' || n, 'https://93.184.216.34/', 'x', now() from generate_series(1, 1300) n`)
     await putItems(shop.database.operator, [itemOf(ITEM, { price_cents: 103 })])

@@ -1,7 +1,7 @@
 -- Since which second no nonce is missing from the unlogged tables. Notices that PostgreSQL has emptied them, and records it.
 create or replace function admission_memory_check(out lost_at bigint, out purged_to bigint, out was_lost boolean)
 language plpgsql
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
   select m.lost_at, m.purged_to, false into lost_at, purged_to, was_lost

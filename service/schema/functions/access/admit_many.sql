@@ -15,7 +15,7 @@ create or replace function admit_many(
   out orders_used integer[], out orders_oldest_ms integer[], out wait_ms integer[]
 )
 language plpgsql
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 -- As place_orders.
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off

@@ -4,12 +4,13 @@
 create or replace function erase_account(p_account_id text, p_at timestamptz) returns integer
 language plpgsql
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 declare
   c_erased constant text := 'erased';
   v_people text[];
   v_emails text[];
+  v_audit_ids text[];
 begin
   perform from accounts where id = p_account_id and closed_at is not null;
   if not found then
@@ -53,23 +54,23 @@ begin
   delete from invitations where email = any (v_emails) and (accepted_at is not null or withdrawn_at is not null or expires_at <= p_at);
   update sessions set account_id = null where account_id = p_account_id;
   delete from outgoing_mail where account_id = p_account_id or to_address = any (v_emails);
+  -- All audit rows are read, which can take long, so before sealing is held up.
+  v_audit_ids := array(select l.id
+                         from audit_log l
+                        where l.account_id = p_account_id
+                           or l.target = p_account_id
+                           or l.details ->> 'account_id' = p_account_id
+                           or l.target = any (v_people)
+                           or (l.account_id is null and l.actor = any (select 'person:' || p from unnest(v_people) p)));
   -- Rows are sealed before or after this, never meanwhile: what is committed to with a salt here must lose it here.
   perform from seal_progress for update;
-  with erased as (
-    update audit_log l
-       set address = null,
-           details = jsonb_build_object('erased', true) || audit_details_kept(l.details)
-     where l.account_id = p_account_id
-        or l.target = p_account_id
-        or l.details ->> 'account_id' = p_account_id
-        or l.target = any (v_people)
-        or (l.account_id is null and l.actor = any (select 'person:' || p from unnest(v_people) p))
-    returning l.id
-  )
+  update audit_log l
+     set address = null,
+         details = jsonb_build_object('erased', true) || audit_details_kept(l.details)
+   where l.id = any (v_audit_ids);
   update seal_commitments c
      set salt = null
-    from erased e
-   where c.audit_id = e.id
+   where c.audit_id = any (v_audit_ids)
      and c.salt is not null;
   return cardinality(v_people);
 end

@@ -4,7 +4,7 @@
 create or replace function keep_access_changes()
 returns trigger
 language plpgsql
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
   raise exception 'the access version of an account rises by one, and what is known of it is kept for an hour: % on % refused', tg_op, tg_table_name

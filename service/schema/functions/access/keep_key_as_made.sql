@@ -3,7 +3,7 @@
 create or replace function keep_key_as_made()
 returns trigger
 language plpgsql
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
   raise exception 'key % cannot be given other scopes, another account or another end', old.id

@@ -4,7 +4,7 @@ create or replace function note_access_change()
 returns trigger
 language plpgsql
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
   insert into access_changes as c (account_id, access_version, changed_in, changed_at)

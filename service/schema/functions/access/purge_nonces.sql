@@ -3,7 +3,7 @@
 create or replace function purge_nonces(p_signed_to bigint)
 returns bigint
 language plpgsql
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 declare
   purged bigint;

@@ -4,7 +4,7 @@ create or replace function refuse_if_closed()
 returns trigger
 language plpgsql
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
   perform from accounts where id = new.account_id and closed_at is null for key share;

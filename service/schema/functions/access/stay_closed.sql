@@ -2,7 +2,7 @@
 create or replace function stay_closed()
 returns trigger
 language plpgsql
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
   if new.closed_at is distinct from old.closed_at or new.status <> 'suspended' then

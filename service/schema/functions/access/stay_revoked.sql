@@ -2,7 +2,7 @@
 create or replace function stay_revoked()
 returns trigger
 language plpgsql
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
   raise exception '% was revoked on %, which is final', old.id, old.revoked_at

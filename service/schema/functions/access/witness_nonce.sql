@@ -5,7 +5,7 @@ create or replace function witness_nonce(
   out is_new boolean, out refused_to bigint
 )
 language plpgsql
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
   select r.refused_to into refused_to

@@ -19,7 +19,7 @@ language sql stable as $$
     -- One look-up per line by the primary key, whatever size of cart the planner assumes.
     left join lateral (
       select items.id, items.name, items.price_cents, items.is_for_sale, items.has_supply, items.available_until
-        from public.items
+        from shopwire.items
        where items.id = c.id
        limit 1
     ) i on true

@@ -3,7 +3,7 @@ create or replace function store_is_open()
 returns boolean
 -- Not language sql: that would be planned again for every order.
 language plpgsql stable
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
   return (

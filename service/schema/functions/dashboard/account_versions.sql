@@ -4,7 +4,7 @@
 create or replace function account_versions(p_account_ids text[])
 returns table (account_id text, orders bigint, balance bigint, deliveries bigint, webhook bigint, keys bigint, team bigint)
 language plpgsql stable security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
   return query

@@ -5,11 +5,11 @@ returns table (token_hash bytea, account_id text, id text)
 language sql
 stable
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
   select t.token_hash, t.account_id, t.id
-    from public.personal_tokens t
-    join public.memberships m on m.account_id = t.account_id and m.person_id = t.person_id
+    from shopwire.personal_tokens t
+    join shopwire.memberships m on m.account_id = t.account_id and m.person_id = t.person_id
    where t.token_hash = any (p_hashes)
      and t.revoked_at is null
      and t.expires_at > clock_timestamp()

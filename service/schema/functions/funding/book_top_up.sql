@@ -2,20 +2,18 @@
 -- know what justifies it. A payment that was booked by hand before is not booked again; the top-up gets that transfer, and the unique index
 -- top_ups_transfer_once keeps a second top-up from it. Verdicts: booked, booked_before; used_elsewhere, and then nothing is written.
 create or replace function book_top_up(
-  p_account_id text, p_top_up_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_payment text,
-  p_at timestamptz,
+  p_account_id text, p_top_up_id text, p_amount_cents bigint, p_reference text, p_note text, p_payment text, p_at timestamptz,
   out verdict text, out seq bigint, out balance_after_cents bigint
 )
 language plpgsql
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 declare
-  v_transfer_id text := p_transfer_id;
   v_amount bigint;
 begin
   perform lock_balance(p_account_id);
-  select t.id, t.amount_cents
-    into v_transfer_id, v_amount
+  select t.seq, t.change_cents
+    into seq, v_amount
     from transfers t
    where t.account_id = p_account_id
      and t.kind = 'funding'
@@ -27,10 +25,9 @@ begin
     end if;
     verdict := 'booked_before';
   else
-    v_transfer_id := p_transfer_id;
     select f.verdict, f.seq, f.balance_after_cents
       into verdict, seq, balance_after_cents
-      from fund_account(p_account_id, p_transfer_id, p_amount_cents, p_reference, p_note, false, p_at) f;
+      from fund_account(p_account_id, p_amount_cents, p_reference, p_note, false, p_at) f;
     if verdict = 'used_elsewhere' then
       return;
     end if;
@@ -40,7 +37,7 @@ begin
          decided_at = p_at,
          provider_payment = coalesce(p_payment, t.provider_payment),
          credited_cents = p_amount_cents,
-         credited_transfer_id = v_transfer_id,
+         credited_seq = seq,
          note = null
    where t.account_id = p_account_id
      and t.id = p_top_up_id;

@@ -1,11 +1,11 @@
 -- Takes what is owed under one reversal, as far as the balance goes.
 create or replace function collect_owed(
-  p_account_id text, p_reversal_id text, p_transfer_id text, p_note text, p_at timestamptz,
+  p_account_id text, p_reversal_id text, p_note text, p_at timestamptz,
   out collected_cents bigint, out balance_after_cents bigint
 )
 language plpgsql
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 declare
   v_owed bigint;
@@ -22,8 +22,7 @@ begin
   end if;
   select m.balance_after_cents
     into balance_after_cents
-    from move_balance(p_account_id, p_transfer_id, 'adjustment', 'customer', 'house:adjustments', collected_cents, null,
-                      p_reversal_id || ':owed:' || v_owed, p_note, p_at) m;
+    from move_balance(p_account_id, 'adjustment', -collected_cents, null, p_reversal_id || ':owed:' || v_owed, p_note, p_at) m;
   update top_up_reversals r
      set taken_cents = r.taken_cents + collected_cents,
          owed_cents = r.owed_cents - collected_cents

@@ -1,11 +1,11 @@
 -- Credits a top-up by the word of an operator who has seen the money, whatever amount came. Its verdicts are those of book_top_up.
 create or replace function confirm_top_up(
-  p_account_id text, p_top_up_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamptz,
+  p_account_id text, p_top_up_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamptz,
   out verdict text, out seq bigint, out balance_after_cents bigint
 )
 language plpgsql
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
   perform
@@ -19,7 +19,7 @@ begin
   end if;
   select b.verdict, b.seq, b.balance_after_cents
     into verdict, seq, balance_after_cents
-    from book_top_up(p_account_id, p_top_up_id, p_transfer_id, p_amount_cents, p_reference, p_note, null, p_at) b;
+    from book_top_up(p_account_id, p_top_up_id, p_amount_cents, p_reference, p_note, null, p_at) b;
 end
 $$;
 

@@ -2,12 +2,12 @@
 -- The worker asks the provider and calls this. It cannot make a top-up, nor change the amount of one, and neither bank transfers nor those
 -- that wait for an operator are its to credit. Its verdicts are those of book_top_up.
 create or replace function credit_paid_top_up(
-  p_account_id text, p_top_up_id text, p_transfer_id text, p_payment text, p_note text, p_at timestamptz,
+  p_account_id text, p_top_up_id text, p_payment text, p_note text, p_at timestamptz,
   out verdict text, out seq bigint, out balance_after_cents bigint
 )
 language plpgsql
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 declare
   v_provider text;
@@ -27,7 +27,7 @@ begin
   end if;
   select b.verdict, b.seq, b.balance_after_cents
     into verdict, seq, balance_after_cents
-    from book_top_up(p_account_id, p_top_up_id, p_transfer_id, v_amount, v_provider || ':' || p_payment, p_note, p_payment, p_at) b;
+    from book_top_up(p_account_id, p_top_up_id, v_amount, v_provider || ':' || p_payment, p_note, p_payment, p_at) b;
 end
 $$;
 

@@ -1,11 +1,11 @@
 -- A dispute was decided for us: what it took is returned, once, and nothing of it is owed any more. Nulls when no such dispute took anything.
 create or replace function return_dispute(
-  p_account_id text, p_top_up_id text, p_dispute text, p_transfer_id text, p_at timestamptz,
+  p_account_id text, p_top_up_id text, p_dispute text, p_at timestamptz,
   out returned_cents bigint, out is_new boolean
 )
 language plpgsql
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 declare
   v_id text;
@@ -22,8 +22,7 @@ begin
     return;
   end if;
   if returned_cents > 0 then
-    perform move_balance(p_account_id, p_transfer_id, 'adjustment', 'house:adjustments', 'customer', returned_cents, null,
-                         p_dispute || ':won', 'Dispute won, ' || v_id, p_at);
+    perform move_balance(p_account_id, 'adjustment', returned_cents, null, p_dispute || ':won', 'Dispute won, ' || v_id, p_at);
   end if;
   update top_up_reversals r
      set owed_cents = 0,

@@ -1,13 +1,13 @@
 -- Takes back what a provider took back, as far as the balance goes; the rest is owed. p_reported_cents is all of the refunds of a charge so
 -- far, or what a dispute is about: the same report twice takes nothing, and never is more taken than was credited. Returns what was new.
 create or replace function take_back_top_up(
-  p_account_id text, p_top_up_id text, p_reversal_id text, p_transfer_id text, p_kind text, p_provider_reference text,
-  p_reported_cents bigint, p_at timestamptz,
+  p_account_id text, p_top_up_id text, p_reversal_id text, p_kind text, p_provider_reference text, p_reported_cents bigint,
+  p_at timestamptz,
   out amount_cents bigint, out taken_cents bigint, out owed_cents bigint
 )
 language plpgsql
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 declare
   -- Every change of a reversal happens under the lock of the balance.
@@ -28,7 +28,7 @@ begin
     return;
   end if;
   if taken_cents > 0 then
-    perform move_balance(p_account_id, p_transfer_id, 'adjustment', 'customer', 'house:adjustments', taken_cents, null,
+    perform move_balance(p_account_id, 'adjustment', -taken_cents, null,
                          p_provider_reference || ':' || p_reported_cents,
                          case p_kind when 'refund' then 'Refunded to the card' else 'Disputed card payment' end || ', ' || p_reversal_id,
                          p_at);

@@ -2,7 +2,7 @@
 create or replace function write_off_owed(p_account_id text, p_reversal_id text) returns bigint
 language plpgsql
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 declare
   v_owed bigint;

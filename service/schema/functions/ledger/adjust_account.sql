@@ -1,11 +1,11 @@
 -- A correction by an operator, up or down, with a reference that is used once and a reason. Returns nulls when the balance does not cover it.
 create or replace function adjust_account(
-  p_account_id text, p_transfer_id text, p_change_cents bigint, p_reference text, p_note text, p_created_at timestamptz,
+  p_account_id text, p_change_cents bigint, p_reference text, p_note text, p_created_at timestamptz,
   out seq bigint, out balance_after_cents bigint
 )
 language plpgsql
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
   if p_reference is null or p_note is null then
@@ -13,10 +13,7 @@ begin
   end if;
   select m.seq, m.balance_after_cents
     into seq, balance_after_cents
-    from move_balance(p_account_id, p_transfer_id, 'adjustment',
-                      case when p_change_cents > 0 then 'house:adjustments' else 'customer' end,
-                      case when p_change_cents > 0 then 'customer' else 'house:adjustments' end,
-                      abs(p_change_cents), null, p_reference, p_note, p_created_at) m;
+    from move_balance(p_account_id, 'adjustment', p_change_cents, null, p_reference, p_note, p_created_at) m;
 end
 $$;
 

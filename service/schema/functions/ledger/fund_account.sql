@@ -3,13 +3,12 @@
 --   booked_again    written too; the reference has credited another account before, and the operator said that this is another payment
 --   used_elsewhere  nothing is written: the reference has credited another account
 create or replace function fund_account(
-  p_account_id text, p_transfer_id text, p_amount_cents bigint, p_reference text, p_note text, p_is_another_payment boolean,
-  p_created_at timestamptz,
+  p_account_id text, p_amount_cents bigint, p_reference text, p_note text, p_is_another_payment boolean, p_created_at timestamptz,
   out verdict text, out seq bigint, out balance_after_cents bigint
 )
 language plpgsql
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
   perform lock_balance(p_account_id);
@@ -23,8 +22,7 @@ begin
   end if;
   select m.seq, m.balance_after_cents
     into seq, balance_after_cents
-    from move_balance(p_account_id, p_transfer_id, 'funding', 'house:cash', 'customer', p_amount_cents, null, p_reference, p_note,
-                      p_created_at) m;
+    from move_balance(p_account_id, 'funding', p_amount_cents, null, p_reference, p_note, p_created_at) m;
 end
 $$;
 

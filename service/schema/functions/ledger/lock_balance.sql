@@ -1,9 +1,10 @@
--- Takes the lock that every change of the account's money takes first, and returns the balance; null when there is no such account. A
+-- Takes the lock that every change of the account's money takes first, and returns the balance; null when there is no such account. Not the
+-- strongest one: rows that refer to the balance may be written meanwhile. A
 -- function, because a lock needs the right to update, and nobody who signs in may update a balance.
 create or replace function lock_balance(p_account_id text) returns bigint
 language plpgsql
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 declare
   v_balance bigint;
@@ -12,7 +13,7 @@ begin
     into v_balance
     from balances b
    where b.account_id = p_account_id
-     for update;
+     for no key update;
   return v_balance;
 end
 $$;

@@ -1,12 +1,12 @@
 -- Gives back what an order cost, all of it, to the account that paid. Only for an order that was cancelled, which is final and never
 -- follows a delivery (functions/orders/keep_order_ended.sql); a second refund of it is refused by transfers_order_once.
 create or replace function refund_order(
-  p_account_id text, p_order_id text, p_transfer_id text, p_created_at timestamptz,
+  p_account_id text, p_order_id text, p_created_at timestamptz,
   out seq bigint, out amount_cents bigint, out balance_after_cents bigint
 )
 language plpgsql
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
   select o.total_cents
@@ -21,8 +21,7 @@ begin
   end if;
   select m.seq, m.balance_after_cents
     into seq, balance_after_cents
-    from move_balance(p_account_id, p_transfer_id, 'refund', 'house:sales', 'customer', amount_cents, p_order_id, null, null,
-                      p_created_at) m;
+    from move_balance(p_account_id, 'refund', amount_cents, p_order_id, null, null, p_created_at) m;
 end
 $$;
 

@@ -3,12 +3,13 @@
 create or replace function delete_old_evidence(p_before timestamptz, p_chunk integer) returns integer
 language plpgsql
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 declare
   v_before timestamptz := least(p_before, clock_timestamp() - interval '30 days');
   v_attempts integer;
   v_reads integer;
+  v_answers integer;
 begin
   perform from evidence_retention for update skip locked;
   if not found then
@@ -26,16 +27,24 @@ begin
      and a.request_id = old.request_id;
   get diagnostics v_attempts = row_count;
   delete from link_reads r
-   using (select o.account_id, o.order_id, o.request_id
+   using (select o.order_id, o.request_id
             from link_reads o
            where o.at < v_before
            order by o.at
            limit p_chunk) old
-   where r.account_id = old.account_id
-     and r.order_id = old.order_id
+   where r.order_id = old.order_id
      and r.request_id = old.request_id;
   get diagnostics v_reads = row_count;
-  return v_attempts + v_reads;
+  -- Their ids begin with the time, so the first ones are the oldest.
+  delete from order_answers a
+   using (select o.order_id, o.account_id from order_answers o order by o.order_id limit p_chunk) oldest,
+         orders
+   where a.order_id = oldest.order_id
+     and orders.account_id = oldest.account_id
+     and orders.id = oldest.order_id
+     and orders.created_at < v_before;
+  get diagnostics v_answers = row_count;
+  return v_attempts + v_reads + v_answers;
 end
 $$;
 

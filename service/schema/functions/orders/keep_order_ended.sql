@@ -3,7 +3,7 @@
 create or replace function keep_order_ended()
 returns trigger
 language plpgsql
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
   raise exception 'order % is "%", which is final, and its total stays what was paid', old.id, old.status

@@ -12,7 +12,7 @@
 -- Arrays of orders are aligned. The lines of all carts follow one another; p_line_counts says how many each cart has.
 -- Rows are put in order before they are aggregated, not by each aggregate: that would sort a dozen times for one order.
 create or replace function place_orders(
-  p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_transfer_ids text[],
+  p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[],
   p_event_ids text[], p_created_ats timestamptz[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[],
   p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[],
   out verdicts text[], out order_ids text[], out totals_cents bigint[], out names text[], out unit_prices_cents bigint[],
@@ -21,7 +21,7 @@ create or replace function place_orders(
 language plpgsql
 -- Sells with the rights of its owner: its callers cannot write an order, a balance or a transfer themselves.
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 -- Every statement below is a look-up by key: planned once, which saves a quarter of the cost of an order. And planned as one: by statistics of
 -- a table that was empty when it was analysed, reading all of it would look cheaper. A table of one row is read whole all the same, at a
 -- cost that is made up, for which PostgreSQL would compile the statement first.
@@ -47,7 +47,7 @@ begin
     1 <= all (p_line_counts)
     and cardinality(p_item_ids) = all (array[cardinality(p_qtys), cardinality(p_expected)])
     and cardinality(p_account_ids) = all (array[
-      cardinality(p_access_versions), cardinality(p_key_ids), cardinality(p_order_ids), cardinality(p_transfer_ids),
+      cardinality(p_access_versions), cardinality(p_key_ids), cardinality(p_order_ids),
       cardinality(p_event_ids), cardinality(p_created_ats), cardinality(p_idempotency_keys), cardinality(p_request_hashes),
       cardinality(p_request_ids), cardinality(p_client_addresses), cardinality(p_line_counts)])
     and (cardinality(p_account_ids) = 1 or not p_may_wait),
@@ -70,7 +70,7 @@ begin
       into v_balances, v_transfers
       from balances b
      where b.account_id = p_account_ids[1]
-       for update;
+       for no key update;
   else
     select array_agg(o.balance_cents), array_agg(o.transfer_count)
       into v_balances, v_transfers
@@ -81,7 +81,7 @@ begin
             select balances.balance_cents, balances.transfer_count
               from balances
              where balances.account_id = p_account_ids[o.place]
-               for update skip locked
+               for no key update skip locked
           ) b on true
          order by o.place
       ) o;
@@ -205,7 +205,7 @@ begin
 
   with bought as materialized (
     select p_account_ids[o.place] as account_id, p_key_ids[o.place] as key_id, p_order_ids[o.place] as order_id,
-           p_transfer_ids[o.place] as transfer_id, p_event_ids[o.place] as event_id, p_created_ats[o.place] as created_at,
+           p_event_ids[o.place] as event_id, p_created_ats[o.place] as created_at,
            p_idempotency_keys[o.place] as idempotency_key, p_request_hashes[o.place] as request_hash,
            p_request_ids[o.place] as request_id, p_client_addresses[o.place] as client_address,
            totals_cents[o.place] as total_cents, v_balances[o.place] as balance, v_transfers[o.place] as transfers,
@@ -217,7 +217,7 @@ begin
     select account_id, order_id, idempotency_key, request_hash, total_cents, key_id, request_id, client_address, created_at
       from bought
   ), new_lines as (
-    insert into order_lines (account_id, order_id, n, item_id, name, qty, unit_price_cents)
+    insert into order_lines (account_id, order_id, line, item_id, name, qty, unit_price_cents)
     select p_account_ids[v_places[l.n]], p_order_ids[v_places[l.n]], l.n - v_lines_before[v_places[l.n]], p_item_ids[l.n], names[l.n],
            p_qtys[l.n], unit_prices_cents[l.n]
       from generate_series(1, cardinality(p_item_ids)) as l (n)
@@ -230,9 +230,8 @@ begin
       from bought o
      where b.account_id = o.account_id
   ), new_transfers as (
-    insert into transfers (account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, created_at)
-    select account_id, transfers + 1, transfer_id, 'order', 'customer', 'house:sales', total_cents, balance - total_cents, order_id,
-           created_at
+    insert into transfers (account_id, seq, change_cents, balance_after_cents, created_at, kind, order_id)
+    select account_id, transfers + 1, -total_cents, balance - total_cents, created_at, 'order', order_id
       from bought
   ), new_events as (
     insert into events (account_id, id, type, order_id, created_at)
@@ -249,7 +248,7 @@ begin
       from bought
      where endpoint_id is not null
      order by account_id
-        on conflict (account_id, queue, subject) do update
+        on conflict (queue, subject) do update
        set run_at = least(j.run_at, excluded.run_at),
            is_woken = true,
            is_backlog = false

@@ -4,7 +4,7 @@
 create or replace function refuse_unless_journalled()
 returns trigger
 language plpgsql
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
   if current_setting('shopwire.journalled', true) = new.id

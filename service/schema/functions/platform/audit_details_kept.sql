@@ -4,7 +4,7 @@
 create or replace function audit_details_kept(p_details jsonb) returns jsonb
 language sql
 immutable
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
   select case jsonb_typeof(p_details)
            when 'object' then

@@ -4,7 +4,7 @@ create or replace function await_seal()
 returns trigger
 language plpgsql
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
   insert into seal_waiting (audit_id) values (new.id);

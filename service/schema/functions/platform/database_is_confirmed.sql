@@ -4,7 +4,7 @@
 create or replace function database_is_confirmed()
 returns boolean
 language plpgsql
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 declare
   v_system text := current_setting('shopwire.system_identifier', true);

@@ -3,7 +3,7 @@
 create or replace function database_start()
 returns text
 language plpgsql
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 declare
   v_start text := current_setting('shopwire.database_start', true);

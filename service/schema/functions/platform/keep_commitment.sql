@@ -2,7 +2,7 @@
 create or replace function keep_commitment()
 returns trigger
 language plpgsql
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
   if new.audit_id <> old.audit_id or new.commitment <> old.commitment or new.salt is not null then

@@ -3,7 +3,7 @@
 create or replace function new_id(p_prefix text, p_at timestamptz) returns text
 language sql
 volatile
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
   with parts as materialized (
     select floor(extract(epoch from p_at) * 1000000)::bigint as us, replace(gen_random_uuid()::text, '-', '') as random

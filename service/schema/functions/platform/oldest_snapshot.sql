@@ -6,7 +6,7 @@ returns table (kind text, name text, application_name text, role text, state tex
 language sql
 stable
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
   select h.kind, h.name, h.application_name, h.role, h.state, h.horizon::text
     from (select 'session' as kind, pid::text as name, application_name, usename::text as role, state, backend_xmin as horizon

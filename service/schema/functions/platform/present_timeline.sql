@@ -3,7 +3,7 @@
 create or replace function present_timeline()
 returns bigint
 language plpgsql stable
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
   if pg_is_in_recovery() then

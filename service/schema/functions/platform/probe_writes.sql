@@ -4,12 +4,12 @@ returns void
 language plpgsql
 -- With its owner's rights: nobody who signs in may truncate a table.
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
   -- A new file each time: pages that exist already would prove nothing.
-  truncate public.write_probe;
-  insert into public.write_probe select repeat('x', 8000) from generate_series(1, 128);
+  truncate shopwire.write_probe;
+  insert into shopwire.write_probe select repeat('x', 8000) from generate_series(1, 128);
   raise exception 'written' using errcode = 'SW001';
 exception
   when sqlstate 'SW001' then null;

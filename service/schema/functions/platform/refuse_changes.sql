@@ -2,7 +2,7 @@
 create or replace function refuse_changes()
 returns trigger
 language plpgsql
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
   raise exception 'rows of % are never changed or removed: later evidence is built on them', tg_table_name using errcode = 'check_violation';

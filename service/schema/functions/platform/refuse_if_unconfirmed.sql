@@ -3,7 +3,7 @@
 create or replace function refuse_if_unconfirmed()
 returns trigger
 language plpgsql
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
   if database_is_confirmed() then
@@ -21,7 +21,8 @@ create or replace trigger orders_end_only_if_confirmed
   when (old.status = 'paid' and new.status <> 'paid')
   execute function refuse_if_unconfirmed();
 
-create or replace trigger suppliers_asked_only_if_confirmed
+-- Triggers run in the order of their names: supplier_requests_advance decides the stage that this one looks at.
+create or replace trigger supplier_requests_after_advance_only_if_confirmed
   before insert or update on supplier_requests
   for each row
   when (new.stage in ('requested', 'accepted', 'unknown'))

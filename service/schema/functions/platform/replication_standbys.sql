@@ -5,7 +5,7 @@ returns table (standby text, is_connected boolean, replayed double precision, wr
 language sql
 stable
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
   select coalesce(s.slot_name::text, r.application_name),
          r.pid is not null,

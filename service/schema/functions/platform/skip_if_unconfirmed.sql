@@ -2,7 +2,7 @@
 create or replace function skip_if_unconfirmed()
 returns trigger
 language plpgsql
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
   if database_is_confirmed() then

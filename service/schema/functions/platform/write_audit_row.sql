@@ -6,7 +6,7 @@ create or replace function write_audit_row(
 ) returns void
 language plpgsql
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 declare
   v_at constant timestamptz := clock_timestamp();

@@ -5,11 +5,11 @@ returns table (id text, name text, role text)
 language sql stable
 -- With its owner's rights: the rows belong to several accounts.
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
   select a.id, a.name, m.role
-    from public.memberships m
-    join public.accounts a on a.id = m.account_id
+    from shopwire.memberships m
+    join shopwire.accounts a on a.id = m.account_id
    where m.person_id = p_person_id
    order by a.id
 $$;

@@ -4,10 +4,10 @@ returns table (account_id text, id text)
 language sql stable
 -- With its owner's rights: the rows belong to several accounts.
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
   select i.account_id, i.id
-    from public.invitations i
+    from shopwire.invitations i
    where i.email = p_email
      and i.accepted_at is null
      and i.withdrawn_at is null

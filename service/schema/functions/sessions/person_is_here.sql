@@ -3,7 +3,7 @@
 create or replace function person_is_here(p_person_id text, p_account_id text) returns boolean
 language sql
 stable
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
   select (p_account_id is null
           or exists (select from memberships m where m.account_id = p_account_id and m.person_id = p_person_id))

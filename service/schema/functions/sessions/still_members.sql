@@ -5,11 +5,11 @@ returns table (person_id text, account_id text)
 language sql stable
 -- With its owner's rights: the rows belong to several accounts.
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
   select distinct m.person_id, m.account_id
     from unnest(p_person_ids, p_account_ids) as asked (person_id, account_id)
-    join public.memberships m on m.account_id = asked.account_id and m.person_id = asked.person_id
+    join shopwire.memberships m on m.account_id = asked.account_id and m.person_id = asked.person_id
 $$;
 
 alter function still_members owner to shopwire_functions;

@@ -3,7 +3,7 @@
 create or replace function advance_supplier_request()
 returns trigger
 language plpgsql
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
   if tg_op = 'INSERT' then

@@ -4,12 +4,12 @@ create or replace function book_supplier_cost()
 returns trigger
 language plpgsql
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
-  insert into supplier_transfers (supplier, kind, reference, debit, credit, amount_cents, booked_at)
+  insert into supplier_transfers (supplier, kind, reference, amount_cents, booked_at)
   values (new.supplier, 'cost', new.order_id || '-' || new.line || case when new.round > 1 then '-' || new.round else '' end,
-          'house:goods', 'supplier', new.cost_cents, new.ended_at);
+          new.cost_cents, new.ended_at);
   return null;
 end
 $$;

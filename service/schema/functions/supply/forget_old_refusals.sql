@@ -3,7 +3,7 @@
 create or replace function forget_old_refusals(p_account_id text, p_order_id text, p_line integer, p_kept integer) returns integer
 language plpgsql
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 declare
   v_newest integer;

@@ -4,11 +4,11 @@ create or replace function pay_supplier(
 ) returns boolean
 language plpgsql
 security definer
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
-  insert into supplier_transfers (supplier, kind, reference, debit, credit, amount_cents, note, booked_at)
-  values (p_supplier, 'payment', p_reference, 'supplier', 'house:cash', p_amount_cents, p_note, p_booked_at)
+  insert into supplier_transfers (supplier, kind, reference, amount_cents, note, booked_at)
+  values (p_supplier, 'payment', p_reference, p_amount_cents, p_note, p_booked_at)
       on conflict (supplier, kind, reference) do nothing;
   return found;
 end

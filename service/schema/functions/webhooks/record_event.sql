@@ -6,7 +6,7 @@ create or replace function record_event(
 )
 returns void
 language plpgsql
-set search_path = pg_catalog, public, pg_temp
+set search_path = pg_catalog, shopwire, pg_temp
 as $$
 declare
   v_endpoint_id text;
@@ -25,7 +25,7 @@ begin
     values (p_account_id, v_endpoint_id, p_event_id, p_created_at, p_created_at);
     insert into jobs as j (account_id, queue, subject, run_at, created_at)
     values (p_account_id, 'deliver', v_endpoint_id, clock_timestamp(), p_created_at)
-        on conflict (account_id, queue, subject) do update
+        on conflict (queue, subject) do update
        set run_at = least(j.run_at, excluded.run_at),
            is_woken = true,
            -- It may wait among many with a change of the catalogue; an event of its own is not one of many.

@@ -30,7 +30,10 @@ export const postOrders = (
       return buyer
     })
     metrics.orderRequests.inc({ outcome: outcome.kind === 'bought' ? 'placed' : 'replayed' })
-    if (outcome.kind === 'bought') return answer(201, outcome.order)
+    if (outcome.kind === 'bought') {
+      evidence.bought_order_id = outcome.order.id
+      return answer(201, outcome.order)
+    }
     const withLinks = buyer.scopes.has('orders:read')
     const order = await readOrder(db, vault, buyer.account_id, outcome.order_id, { withLinks })
     assert(order, `order ${outcome.order_id} is there`)

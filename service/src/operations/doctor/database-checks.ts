@@ -206,6 +206,17 @@ export const DATABASE_CHECKS: readonly Check[] = [
     },
   },
   {
+    id: 'wal-compression',
+    group: 'PostgreSQL',
+    title: 'Pages are compressed in the log',
+    why: 'After every checkpoint the first change of a page writes all of it to the log. Compressed, the log of an order is about half as large, and so is what standbys, archives and backups carry.',
+    fix: 'alter system set wal_compression = lz4; select pg_reload_conf(); `on` where PostgreSQL was built without lz4.',
+    async examine(about) {
+      const { wal_compression: value } = (await about.database()).settings
+      return value === 'off' ? warning('off') : ok(value)
+    },
+  },
+  {
     id: 'archiving',
     group: 'PostgreSQL',
     title: 'The log is archived all the time',

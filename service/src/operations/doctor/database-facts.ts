@@ -43,6 +43,7 @@ const SETTINGS = [
   'synchronous_commit',
   'synchronous_standby_names',
   'track_counts',
+  'wal_compression',
   'wal_level',
 ] as const
 type SettingName = (typeof SETTINGS)[number]
@@ -62,10 +63,10 @@ export async function readDatabaseFacts(
            current_setting('server_version_num')::integer as version, current_setting('server_version') as version_text,
            r.rolname as role, r.rolsuper as is_superuser, r.rolcreaterole as may_create_roles,
            r.rolcreatedb as may_create_databases, r.rolbypassrls as may_bypass_row_security,
-           has_schema_privilege('public', 'create') as may_create_tables,
+           coalesce(has_schema_privilege(to_regnamespace('shopwire'), 'create'), false) as may_create_tables,
            (select count(*)
               from pg_class c
-             where c.relnamespace = 'public'::regnamespace
+             where c.relnamespace = to_regnamespace('shopwire')
                and c.relkind in ('r', 'p')
                and pg_has_role(c.relowner, 'usage')) as owns_tables,
            (select json_build_object('is_superuser', d.rolsuper,

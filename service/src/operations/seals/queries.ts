@@ -7,8 +7,8 @@ const timeOf = (column: string) => `to_char(${column} at time zone 'UTC', ${TIME
 /** As TIME writes it. */
 export const isoTime = (ms: number) => new Date(ms).toISOString().replace('Z', '000Z')
 
-const TRANSFER_CELLS = `array['transfer 1', t.account_id, t.seq::text, t.id, t.kind, t.debit, t.credit, t.amount_cents::text,
-             t.balance_after_cents::text, t.order_id, t.reference, t.note, ${timeOf('t.created_at')}]`
+const TRANSFER_CELLS = `array['transfer 1', t.account_id, t.seq::text, t.kind, t.change_cents::text, t.balance_after_cents::text,
+              t.order_id, t.reference, t.note, ${timeOf('t.created_at')}]`
 /** Address and details are covered by the commitment, and what stays of the details after `accounts erase` directly. */
 const AUDIT_CELLS = `array['audit 1', a.id, ${timeOf('a.at')}, a.actor, a.action, a.target, a.account_id, a.request_id,
              audit_details_kept(a.details)::text]`
@@ -32,8 +32,7 @@ export const selectTransfers = (db: Queryable, ranges: readonly Range[]) =>
       `select r.n, ${TRANSFER_CELLS} as cells
          from (select n - 1 as n, chain, first_seq, last_seq
                  from unnest($1::text[], $2::bigint[], $3::bigint[]) with ordinality as r (chain, first_seq, last_seq, n)) r
-        cross join lateral (select account_id, seq, id, kind, debit, credit, amount_cents, balance_after_cents, order_id, reference, note,
-                                   created_at
+        cross join lateral (select account_id, seq, kind, change_cents, balance_after_cents, order_id, reference, note, created_at
                               from transfers
                              where account_id = r.chain
                                and seq between r.first_seq and r.last_seq) t

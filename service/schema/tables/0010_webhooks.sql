@@ -3,7 +3,7 @@
 -- Where an account wants its events. At most one at a time. Another URL is another row, so that nothing queued for the old
 -- destination can reach the new one, or the other way round.
 create table webhook_endpoints (
-  account_id text not null references accounts (id),
+  account_id text collate "C" not null references accounts (id),
   id text collate "C" not null,
   url text not null check (char_length(url) <= 2048),
   -- The key or person that set it, for the account's owner to see, and the name that it had then.
@@ -17,9 +17,13 @@ create table webhook_endpoints (
   -- The share of failed attempts at which a notice was last written; zero again with the next success.
   alerted_percent smallint not null default 0,
   primary key (account_id, id)
-);
+)
+-- Updated by deliveries.
+with (fillfactor = 80);
 
 create unique index webhook_endpoints_live on webhook_endpoints (account_id) where ended_at is null;
+-- The job that delivers to it is named by its id alone.
+create unique index webhook_endpoints_id on webhook_endpoints (id);
 
 alter table webhook_endpoints enable row level security;
 create policy all_accounts on webhook_endpoints
@@ -30,7 +34,7 @@ create policy own_account on webhook_endpoints to shopwire_dashboard using (acco
 
 -- What events are signed with. The newest signs; the one before it signs too, in a header of its own, until it has ended.
 create table webhook_secrets (
-  account_id text not null references accounts (id),
+  account_id text collate "C" not null references accounts (id),
   id text collate "C" not null,
   secret_sealed bytea not null,
   secret_kek_id text not null,
@@ -50,10 +54,9 @@ create policy own_account on webhook_secrets to shopwire_dashboard using (accoun
 
 -- What callers are informed of. Written in the transaction that makes it true, by functions/webhooks/record_event.sql.
 create table events (
-  account_id text not null references accounts (id),
+  account_id text collate "C" not null references balances (account_id),
   id text collate "C" not null,
-  type text not null check (type in ('order.accepted', 'order.delivered', 'order.cancelled', 'catalogue.changed', 'test')),
-  -- No foreign key: events are deleted after a while, orders never.
+  type text collate "C" not null check (type in ('order.accepted', 'order.delivered', 'order.cancelled', 'catalogue.changed', 'test')),
   order_id text collate "C",
   -- Of catalogue.changed.
   revision bigint,
@@ -63,15 +66,15 @@ create table events (
   body_sealed bytea,
   body_kek_id text,
   primary key (account_id, id),
-  check ((type like 'order.%') = (order_id is not null)),
-  check ((type = 'catalogue.changed') = (revision is not null))
+  foreign key (account_id, order_id) references orders (account_id, id),
+  constraint events_of_orders check ((type like 'order.%') = (order_id is not null)),
+  constraint events_of_catalogue check ((type = 'catalogue.changed') = (revision is not null))
 )
 -- Each row is updated once and deleted once, never heap-only (encryption key and state are indexed), so there are as many dead rows as
 -- events in a retention time. They hold one retention time only, so a run costs less than one of orders.
 with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 
-create unique index events_order_once on events (account_id, order_id, type) where order_id is not null;
-create index events_kek on events (body_kek_id) where body_kek_id is not null;
+create unique index events_order_once on events (order_id, type) where order_id is not null;
 create index events_created on events (created_at);
 -- For the latest events of a type. The two types that every order has are found among the latest events of the account.
 create index events_by_rare_type on events (account_id, type, id) where type not in ('order.accepted', 'order.delivered');
@@ -86,10 +89,10 @@ create policy own_account on events to shopwire_dashboard using (account_id = nu
 create policy tests_only on events as restrictive for insert to shopwire_api_rights with check (type = 'test');
 
 create table deliveries (
-  account_id text not null,
+  account_id text collate "C" not null,
   endpoint_id text collate "C" not null,
   event_id text collate "C" not null,
-  state text not null default 'pending' check (state in ('pending', 'delivered', 'failed', 'cancelled')),
+  state text collate "C" not null default 'pending' check (state in ('pending', 'delivered', 'failed', 'cancelled')),
   -- Grows when an operator resends the event; attempts and the 24 hours start again.
   round smallint not null default 1,
   attempts smallint not null default 0 check (attempts between 0 and 12),
@@ -101,13 +104,12 @@ create table deliveries (
   primary key (account_id, event_id, endpoint_id),
   foreign key (account_id, endpoint_id) references webhook_endpoints (account_id, id),
   foreign key (account_id, event_id) references events (account_id, id),
-  check ((state = 'pending') = (done_at is null))
+  constraint deliveries_done check ((state = 'pending') = (done_at is null))
 )
 -- As events.
 with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 
 create index deliveries_due on deliveries (account_id, endpoint_id, next_at, event_id) where state = 'pending';
-create index deliveries_failed on deliveries (account_id, endpoint_id) where state = 'failed';
 -- For the deliveries of an account that were given up or cancelled, newest first. Accepted ones have no entry, so that it costs them nothing.
 create index deliveries_not_accepted on deliveries (account_id, state, event_id) where state in ('failed', 'cancelled');
 
@@ -120,7 +122,7 @@ create policy own_account on deliveries to shopwire_dashboard using (account_id 
 
 -- Every attempt, for the account's owner and for operators. Never the body of a request.
 create table delivery_attempts (
-  account_id text not null,
+  account_id text collate "C" not null,
   endpoint_id text collate "C" not null,
   event_id text collate "C" not null,
   round smallint not null,
@@ -139,15 +141,13 @@ create table delivery_attempts (
   -- The start of the answer with links removed; only when the event was not accepted, or was a test.
   answer_sealed bytea,
   answer_kek_id text,
-  primary key (account_id, event_id, endpoint_id, round, n),
+  primary key (event_id, endpoint_id, round, n),
   foreign key (account_id, event_id, endpoint_id) references deliveries (account_id, event_id, endpoint_id)
 )
 -- Added and deleted after a time.
 with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05);
 
 create index delivery_attempts_recent on delivery_attempts (account_id, endpoint_id, finished_at);
--- Rewrapping finds the answers that are still encrypted under an old key.
-create index delivery_attempts_kek on delivery_attempts (answer_kek_id) where answer_kek_id is not null;
 
 alter table delivery_attempts enable row level security;
 create policy all_accounts on delivery_attempts
@@ -164,7 +164,7 @@ create table catalogue_announcement (
   revision bigint not null,
   begun_at timestamptz not null,
   -- Accounts up to this one have the event of this round; null between two rounds.
-  told_up_to text
+  told_up_to text collate "C"
 );
 
 -- The revision the catalogue starts with: nobody has to be informed of it.
@@ -180,7 +180,7 @@ insert into event_retention (kept_since) values ('epoch');
 
 -- What an account's owner should be informed of. Read by people and by whatever writes to them.
 create table notices (
-  account_id text not null references accounts (id),
+  account_id text collate "C" not null references accounts (id),
   id text collate "C" not null,
   kind text not null check (kind in ('webhook.failing', 'webhook.given_up')),
   details jsonb not null,

@@ -4,20 +4,20 @@
 -- Nonces of requests that were signed lately. Unlogged, because it is written on every request and worthless after two minutes.
 -- PostgreSQL empties unlogged tables after a crash and on a promoted standby; admission_memory records that this happened.
 create unlogged table spent_nonces (
-  account_id text not null,
-  key_id text not null,
-  nonce text not null,
+  account_id text collate "C" not null,
+  key_id text collate "C" not null,
+  nonce text collate "C" not null,
   signed_at bigint not null,
   primary key (account_id, key_id, nonce)
 )
--- Every row dies. A run must keep up with the requests of a minute, so it does not pause.
-with (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0);
+-- Every row dies. A run must keep up with the requests of a minute, so it does not pause; the next ones need its pages.
+with (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
 
 create index spent_nonces_signed_at on spent_nonces (signed_at);
 
 -- Both rate limits of an account, as sliding windows.
 create unlogged table admission_windows (
-  account_id text primary key,
+  account_id text collate "C" primary key,
   -- Times of admitted requests and orders, in milliseconds since 1970, oldest first, never more than the limit.
   requests bigint[] not null default '{}',
   orders bigint[] not null default '{}',
@@ -49,9 +49,9 @@ insert into admission_memory (server_started_at, lost_at, purged_to) values (pg_
 -- Nonces that must survive a crash: those signed ahead of our clock (refusing everything signed until the crash would not cover
 -- them), and those admitted shortly after one.
 create table witnessed_nonces (
-  account_id text not null,
-  key_id text not null,
-  nonce text not null,
+  account_id text collate "C" not null,
+  key_id text collate "C" not null,
+  nonce text collate "C" not null,
   signed_at bigint not null,
   primary key (account_id, key_id, nonce)
 );
@@ -60,7 +60,7 @@ create index witnessed_nonces_signed_at on witnessed_nonces (signed_at);
 
 -- The times of requests_refused_to and orders_refused_to that must survive a crash, for the same requests.
 create table witnessed_refusals (
-  account_id text not null,
+  account_id text collate "C" not null,
   is_order boolean not null,
   refused_to bigint not null,
   primary key (account_id, is_order)
@@ -71,7 +71,7 @@ create index witnessed_refusals_refused_to on witnessed_refusals (refused_to);
 -- Where API processes keep nonces, windows and access versions. A revocation has to reach the store they ask, so the command that
 -- revokes compares this with its own settings.
 create table admission_in_use (
-  kind text primary key check (kind in ('postgres', 'redis', 'redis-cluster')),
+  kind text collate "C" primary key check (kind in ('postgres', 'redis', 'redis-cluster')),
   seen_at timestamptz not null
 );
 
@@ -79,7 +79,7 @@ create table admission_in_use (
 -- functions/access/note_access_change.sql. API processes that cache keys, and keep access versions in Redis, follow this table: the
 -- command that made the change may end before it has announced it there.
 create table access_changes (
-  account_id text primary key references accounts (id),
+  account_id text collate "C" primary key references accounts (id),
   access_version bigint not null,
   -- The transaction that wrote it. Transactions that a reader's snapshot did not show all have this number or a higher one, so a
   -- change that began early and was committed late is not missed.
@@ -99,8 +99,8 @@ create policy all_accounts on access_changes
 -- What each key did in each hour. Written in batches by API processes, after the answers (access/key-usage.ts); a process that is
 -- killed loses its last seconds. No foreign key, which would cost more than the row.
 create table key_usage (
-  account_id text not null,
-  key_id text not null,
+  account_id text collate "C" not null,
+  key_id text collate "C" not null,
   hour timestamptz not null,
   -- Admitted: signed correctly, fresh, and within the limits.
   requests bigint not null,
@@ -123,8 +123,8 @@ create policy own_account on key_usage to shopwire_dashboard using (account_id =
 
 -- The last use of each key, for as long as the key exists: the hours are kept for some weeks only.
 create table key_last_uses (
-  account_id text not null,
-  key_id text not null,
+  account_id text collate "C" not null,
+  key_id text collate "C" not null,
   last_used_at timestamptz not null,
   -- Null once the account was erased.
   last_address text,

@@ -2,10 +2,10 @@
 
 -- Every request is an obligation with a row, a lifecycle and a cost of its own.
 create table supplier_requests (
-  account_id text not null,
+  account_id text collate "C" not null,
   order_id text collate "C" not null,
   line smallint not null,
-  supplier text not null,
+  supplier text collate "C" not null references suppliers (name),
   -- Part of the request's id, from 1 for each line. Grows when a supplier has refused: the next one is another request.
   round smallint not null default 1,
   -- Never changed: a repeated request must be the same request.
@@ -43,8 +43,8 @@ create table supplier_requests (
   -- The attempt number of the order's job at that time. A worker whose lease was taken over has a lower number, and what it learns
   -- late changes nothing.
   fencing_token integer not null default 0,
-  primary key (account_id, order_id, line, supplier, round),
-  foreign key (account_id, order_id, line) references order_lines (account_id, order_id, n)
+  primary key (order_id, line, supplier, round),
+  foreign key (order_id, line) references order_lines (order_id, line)
 );
 
 -- Requests that may be owed for; an operator can list them.

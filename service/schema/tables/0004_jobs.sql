@@ -1,9 +1,9 @@
--- Platform: the job queue. After accounts, because every job belongs to one.
+-- Platform: the job queue. After the ledger, because every job belongs to an account, by its balance.
 
 -- Work to be done after a commit, written in that commit. See docs/decisions/0010 and 0034.
 create table jobs (
-  account_id text not null references accounts (id),
-  queue text not null,
+  account_id text collate "C" not null references balances (account_id),
+  queue text collate "C" not null,
   -- What the job is about, such as an order's id. One job per queue and subject.
   subject text collate "C" not null,
   -- Infinity: parked until something wakes it.
@@ -27,11 +27,11 @@ create table jobs (
   -- Why it is not done yet, for an operator to read.
   note text check (char_length(note) <= 500),
   created_at timestamptz not null,
-  primary key (account_id, queue, subject)
+  primary key (queue, subject)
 )
 -- Every job is updated and deleted within seconds. The dead rows have to be vacuumed quickly, or the next query for due jobs
--- reads them all.
-with (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+-- reads them all. Pages are not given back: the next orders need them again, and giving them back takes a lock that claims wait for.
+with (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
 
 -- Due jobs of one lane, oldest first.
 create index jobs_due_by_lane on jobs (queue, is_failing, is_backlog, run_at);
@@ -43,8 +43,10 @@ create policy all_accounts on jobs
   using (true);
 create policy own_account on jobs to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
 -- The dashboard wakes the delivery of events. It never gives the worker anything else to do.
-create policy deliveries_only on jobs as restrictive to shopwire_dashboard using (queue = 'deliver');
--- So does the API, which queues tests of an endpoint; it counts the other jobs for /status.
-create policy adds_deliveries_only on jobs as restrictive for insert to shopwire_api_rights with check (queue = 'deliver');
-create policy changes_deliveries_only on jobs as restrictive for update to shopwire_api_rights using (queue = 'deliver');
-create policy removes_deliveries_only on jobs as restrictive for delete to shopwire_api_rights using (queue = 'deliver');
+-- So does the API, which queues tests of an endpoint. Both read the jobs of orders, which are the orders that wait.
+create policy adds_deliveries_only on jobs as restrictive for insert to shopwire_api_rights, shopwire_dashboard
+  with check (queue = 'deliver');
+create policy changes_deliveries_only on jobs as restrictive for update to shopwire_api_rights, shopwire_dashboard
+  using (queue = 'deliver');
+create policy removes_deliveries_only on jobs as restrictive for delete to shopwire_api_rights, shopwire_dashboard
+  using (queue = 'deliver');

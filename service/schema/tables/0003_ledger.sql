@@ -1,8 +1,9 @@
 -- Ledger: balances, the transfers they are made of, and their sums by day. See docs/decisions/0008.
 
--- One row per account: the lock that every movement of its money takes, and the sum of its transfers.
+-- One row per account: the lock that every movement of its money takes, and the sum of its transfers. What an order writes refers to
+-- this row, which is locked anyway, and not to the account.
 create table balances (
-  account_id text primary key references accounts (id),
+  account_id text collate "C" primary key references accounts (id),
   balance_cents bigint not null default 0 check (balance_cents >= 0),
   transfer_count bigint not null default 0 check (transfer_count >= 0),
   -- Counted under the same lock: every page of a list of orders shows it, and an account may have millions.
@@ -18,32 +19,30 @@ create policy all_accounts on balances
   using (true);
 create policy own_account on balances to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
 
--- Double entry by construction: every row names the side that pays, the side that receives, and one amount. `customer` is the
--- account's own balance; house accounts have no balance row, they are sums over this table. Append only.
+-- Double entry by construction: every row changes the account's balance, and by its kind the same amount, with the other sign, one account
+-- of the house: `funding` its cash, `order` and `refund` its sales, `adjustment` its adjustments. Those have no balance row, they are sums
+-- over this table. A transfer is named by its account and its position. Append only.
 create table transfers (
-  account_id text not null references accounts (id),
+  account_id text collate "C" not null references balances (account_id),
   -- Position in the account's statement, without gaps: assigned under the lock of its balance.
   seq bigint not null check (seq > 0),
-  id text not null,
-  kind text not null check (kind in ('funding', 'adjustment', 'order', 'refund')),
-  debit text not null check (debit in ('customer', 'house:cash', 'house:sales', 'house:adjustments')),
-  credit text not null check (credit in ('customer', 'house:cash', 'house:sales', 'house:adjustments')),
-  amount_cents bigint not null check (amount_cents >= 0),
+  -- Above zero: the balance grew.
+  change_cents bigint not null,
   balance_after_cents bigint not null check (balance_after_cents >= 0),
-  order_id text,
-  -- The name of this movement outside the store (a bank reference, a support ticket). The same one twice is the same movement.
-  reference text check (char_length(reference) between 1 and 200),
-  note text check (char_length(note) <= 500),
   created_at timestamptz not null,
+  kind text collate "C" not null check (kind in ('funding', 'adjustment', 'order', 'refund')),
+  order_id text collate "C",
+  -- The name of this movement outside the store (a bank reference, a support ticket). The same one twice is the same movement.
+  reference text collate "C" check (char_length(reference) between 1 and 200),
+  note text check (char_length(note) <= 500),
   primary key (account_id, seq),
-  check (debit <> credit and 'customer' in (debit, credit)),
-  check ((kind in ('order', 'refund')) = (order_id is not null)),
-  check (
+  constraint transfers_of_orders check ((kind in ('order', 'refund')) = (order_id is not null)),
+  constraint transfers_direction check (
     case kind
-      when 'funding' then debit = 'house:cash'
-      when 'adjustment' then 'house:adjustments' in (debit, credit)
-      when 'order' then credit = 'house:sales'
-      when 'refund' then debit = 'house:sales'
+      when 'funding' then change_cents > 0
+      when 'adjustment' then change_cents <> 0
+      when 'order' then change_cents <= 0
+      when 'refund' then change_cents >= 0
     end
   )
 )
@@ -52,7 +51,7 @@ create table transfers (
 with (autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 
 -- An order is paid once and refunded once.
-create unique index transfers_order_once on transfers (account_id, order_id, kind) where order_id is not null;
+create unique index transfers_order_once on transfers (order_id, kind) where order_id is not null;
 create unique index transfers_reference_once on transfers (account_id, kind, reference) where reference is not null;
 -- Top-ups, refunds and adjustments of an account, newest first, without reading past its orders. Placing an order does not touch it.
 create index transfers_without_orders on transfers (account_id, kind, seq) where kind <> 'order';
@@ -67,19 +66,19 @@ create policy own_account on transfers to shopwire_dashboard using (account_id =
 -- Which account a payment's reference credited first. The unique index above has the account in front, so it does not keep one
 -- payment from crediting two accounts. Here two commands with the same reference meet on the primary key, and the second waits.
 create table funding_references (
-  reference text primary key check (char_length(reference) between 1 and 200),
-  account_id text not null references accounts (id)
+  reference text collate "C" primary key check (char_length(reference) between 1 and 200),
+  account_id text collate "C" not null references accounts (id)
 );
 
 -- One row per account and closed UTC day on which money moved, made from its transfers by the worker: charts, sums and statements
 -- of an account with millions of orders read these instead of the transfers. A closed day does not change: nobody may update or delete.
 create table account_days (
-  account_id text not null references accounts (id),
+  account_id text collate "C" not null references accounts (id),
   day date not null,
   -- The transfers of the day, from the first to the last. A transfer belongs to the latest day seen up to it in the statement,
   -- so days are ranges without gaps, and their sums lead from one closing balance to the next.
   first_seq bigint not null check (first_seq > 0),
-  last_seq bigint not null check (last_seq >= first_seq),
+  last_seq bigint not null,
   orders bigint not null check (orders >= 0),
   order_cents bigint not null check (order_cents >= 0),
   refunds bigint not null check (refunds >= 0),
@@ -90,7 +89,8 @@ create table account_days (
   -- Up or down.
   adjustment_cents bigint not null,
   closing_balance_cents bigint not null check (closing_balance_cents >= 0),
-  primary key (account_id, day)
+  primary key (account_id, day),
+  constraint account_days_range check (last_seq >= first_seq)
 );
 
 alter table account_days enable row level security;
@@ -106,7 +106,7 @@ create table account_days_progress (
   -- The day that is being closed, or was closed last.
   day date not null,
   -- Accounts up to this one are done; null when all are.
-  done_up_to text
+  done_up_to text collate "C"
 );
 
 insert into account_days_progress (day) values ('2000-01-01');

@@ -2,7 +2,7 @@
 -- disputes. Placed by functions/orders/place_orders.sql; see docs/decisions/0009.
 
 create table orders (
-  account_id text not null references accounts (id),
+  account_id text collate "C" not null references balances (account_id),
   id text collate "C" not null,
   -- Kept for ever: a key that bought something never buys again.
   idempotency_key text collate "C" not null,
@@ -10,7 +10,7 @@ create table orders (
   request_hash bytea not null,
   status text not null default 'paid' check (status in ('paid', 'delivered', 'cancelled')),
   total_cents bigint not null check (total_cents between 0 and 500000),
-  key_id text not null,
+  key_id text collate "C" not null,
   -- The request that bought it and where it came from; null when an operator placed the order.
   request_id text collate "C",
   client_address text,
@@ -21,19 +21,17 @@ create table orders (
   cancel_reason text check (char_length(cancel_reason) between 1 and 200),
   primary key (account_id, id),
   unique (account_id, idempotency_key),
-  check ((status = 'delivered') = (delivered_at is not null)),
-  check ((status = 'cancelled') = (cancelled_at is not null)),
-  check ((status = 'cancelled') = (cancel_reason is not null)),
-  check (delivered_at >= created_at and cancelled_at >= created_at)
+  constraint orders_delivered_at check ((status = 'delivered') = (delivered_at is not null)),
+  constraint orders_cancelled_at check ((status = 'cancelled') = (cancelled_at is not null)),
+  constraint orders_cancel_reason check ((status = 'cancelled') = (cancel_reason is not null)),
+  constraint orders_end_after_start check (delivered_at >= created_at and cancelled_at >= created_at)
 )
--- Every order is updated once, when it ends, and never heap-only: its status is part of two indexes. Not more often than this: each
--- run reads all indexes of the table, and below two percent PostgreSQL leaves the indexes out.
-with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
+-- Every order is updated once, when it ends. No index has its status, and pages have room, so that update stays out of the indexes (heap-only).
+-- Autovacuum not more often than this: each run reads all indexes of the table, and below two percent PostgreSQL leaves the indexes out.
+with (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 
--- Orders that are not delivered yet, oldest first; small however many orders there are.
-create index orders_awaiting on orders (created_at, account_id, id) where status = 'paid';
--- The paid and the cancelled orders of one account, newest or oldest first, and how many there are. Small: most orders are delivered.
-create index orders_not_delivered on orders (account_id, status, id) where status <> 'delivered';
+-- The cancelled orders of one account. By the time and not by the status: what is in an index's condition counts as indexed too.
+create index orders_cancelled on orders (account_id, id) where cancelled_at is not null;
 -- For an operator who has the id of the order alone, which begins with the time at which it was made.
 create index orders_by_time on orders (created_at);
 
@@ -44,16 +42,25 @@ create policy all_accounts on orders
   using (true);
 create policy own_account on orders to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
 
+-- Orders that are neither delivered nor cancelled. They are found by their jobs: each has one (invariant M18), and there are few however many
+-- orders there are. The id is the job's, so that a range of ids and the order by id use the index of jobs.
+create view paid_orders with (security_invoker) as
+select j.account_id, j.subject as id, o.created_at, o.total_cents
+  from jobs j
+  join orders o on o.account_id = j.account_id and o.id = j.subject
+ where j.queue = 'fulfil'
+   and o.status = 'paid';
+
 -- Name and price as they were bought. No foreign key to items: a receipt does not follow the catalogue.
 create table order_lines (
-  account_id text not null,
+  account_id text collate "C" not null,
   order_id text collate "C" not null,
-  n smallint not null check (n between 1 and 25),
+  line smallint not null check (line between 1 and 25),
   item_id text collate "C" not null,
   name text not null,
   qty smallint not null check (qty between 1 and 10),
   unit_price_cents bigint not null check (unit_price_cents >= 0),
-  primary key (account_id, order_id, n),
+  primary key (order_id, line),
   foreign key (account_id, order_id) references orders (account_id, id)
 )
 -- Never updated, as transfers.
@@ -70,7 +77,7 @@ create policy own_account on order_lines to shopwire_dashboard using (account_id
 -- (SHOPWIRE_LINK_RETENTION_DAYS, docs/decisions/0036) the row stays, with the fingerprint: it is still known which link was sold to whom, and
 -- no link is sold twice.
 create table order_links (
-  account_id text not null,
+  account_id text collate "C" not null,
   order_id text collate "C" not null,
   line smallint not null,
   unit smallint not null check (unit between 1 and 10),
@@ -82,14 +89,12 @@ create table order_links (
   obtained_at timestamptz not null,
   -- Null: the link is still there.
   erased_at timestamptz,
-  primary key (account_id, order_id, line, unit),
-  foreign key (account_id, order_id, line) references order_lines (account_id, order_id, n),
+  primary key (order_id, line, unit),
+  foreign key (order_id, line) references order_lines (order_id, line),
   constraint order_links_erased check ((link_sealed is null) = (erased_at is not null) and (link_kek_id is null) = (erased_at is not null))
 )
 -- Updated once, when the links are erased, oldest first.
 with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
-
-create index order_links_kek on order_links (link_kek_id);
 
 alter table order_links enable row level security;
 create policy all_accounts on order_links
@@ -108,10 +113,11 @@ insert into link_retention (looked_to) values ('epoch');
 
 -- Orders that were looked at and kept their links: not delivered yet, or too recently.
 create table links_kept_longer (
-  account_id text not null references accounts (id),
+  account_id text collate "C" not null,
   order_id text collate "C" not null,
   look_at timestamptz not null,
-  primary key (account_id, order_id)
+  primary key (order_id),
+  foreign key (account_id, order_id) references orders (account_id, id)
 );
 
 create index links_kept_longer_due on links_kept_longer (look_at);
@@ -124,15 +130,17 @@ create policy all_accounts on links_kept_longer
 
 -- Lines of paid orders whose job is parked until the item has links. A row is removed when the job is woken for it, or with the order.
 create table waiting_lines (
-  account_id text not null references accounts (id),
+  account_id text collate "C" not null,
   -- Made from the time of the order: the oldest comes first.
   order_id text collate "C" not null,
-  line integer not null,
-  item_id text not null,
+  line smallint not null,
+  item_id text collate "C" not null,
   missing integer not null check (missing > 0),
-  primary key (account_id, order_id, line)
+  primary key (order_id, line),
+  foreign key (order_id, line) references order_lines (order_id, line)
 )
-with (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+-- As jobs.
+with (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
 
 create index waiting_lines_item on waiting_lines (item_id, order_id, account_id, line);
 
@@ -145,7 +153,7 @@ create policy all_accounts on waiting_lines
 -- What /status reports of the orders, counted once a second by one worker: counting takes long while many wait, or while a long-held
 -- snapshot keeps what is no longer waiting in the index.
 create table order_backlog (
-  is_single boolean primary key default true check (is_single),
+  only_row boolean primary key default true check (only_row),
   -- Orders that are paid and not delivered.
   waiting bigint not null,
   -- When the oldest job of an order became due that no worker has taken; null: none is due.
@@ -174,25 +182,42 @@ create table refund_rule (
 
 insert into refund_rule (changed_at) values (now());
 
--- Evidence for disputes (docs/decisions/0028). Both tables are written in batches by API processes, after the answers. They have no
+-- Evidence for disputes (docs/decisions/0028). These tables are written in batches by API processes, after the answers. They have no
 -- foreign keys, which would cost more than the rows. Rows can be added and read; only old ones are deleted, by
 -- functions/orders/delete_old_evidence.sql, and those of an account that is erased.
 
--- Attempts to buy, whose body was valid: also the one that bought. The order is the one with the same account and key.
+-- The answers to the attempts that bought: 201, at the time of the order. What else is known of such an attempt is in the order.
+create table order_answers (
+  order_id text collate "C" primary key,
+  account_id text collate "C" not null,
+  -- False when the caller had closed the connection before the whole answer was handed to the network.
+  is_sent boolean not null
+)
+-- Added and deleted after a time.
+with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05);
+
+alter table order_answers enable row level security;
+create policy all_accounts on order_answers
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+     shopwire_maintenance
+  using (true);
+create policy own_account on order_answers to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
+
+-- The other attempts to buy whose body was valid. The order, if there is one, is the one with the same account and key.
 create table order_attempts (
-  account_id text not null,
+  account_id text collate "C" not null,
   idempotency_key text collate "C" not null,
   request_id text collate "C" not null,
   at timestamptz not null,
-  key_id text not null,
+  key_id text collate "C" not null,
   client_address text not null,
   -- Of the cart, as orders.request_hash.
   request_hash bytea not null,
   -- Of the answer.
   status smallint not null,
-  -- "bought", "replayed", or the type of the error.
+  -- "replayed", or the type of the error.
   outcome text not null,
-  -- False when the caller had closed the connection before the whole answer was handed to the network.
+  -- As order_answers.is_sent.
   is_sent boolean not null,
   primary key (account_id, idempotency_key, request_id)
 )
@@ -210,15 +235,15 @@ create policy own_account on order_attempts to shopwire_dashboard using (account
 
 -- Answers that carried links. Never the links.
 create table link_reads (
-  account_id text not null,
+  account_id text collate "C" not null,
   order_id text collate "C" not null,
   request_id text collate "C" not null,
   at timestamptz not null,
-  key_id text not null,
+  key_id text collate "C" not null,
   client_address text not null,
   links smallint not null,
   is_sent boolean not null,
-  primary key (account_id, order_id, request_id)
+  primary key (order_id, request_id)
 )
 -- Added and deleted after a time.
 with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05);

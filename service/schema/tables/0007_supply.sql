@@ -1,5 +1,5 @@
 -- Supply: where links come from, those that are not sold yet, and what suppliers are owed. `supplier_requests`, which refers to orders, is
--- in 0010. See docs/decisions/0011 and 0033.
+-- in 0009. See docs/decisions/0011 and 0033.
 
 create table suppliers (
   name text collate "C" primary key check (name ~ '^[a-z0-9][a-z0-9-]{0,39}$'),
@@ -17,9 +17,9 @@ create table suppliers (
 create table item_supply (
   item_id text collate "C" primary key,
   source text not null check (source in ('pool', 'supplier', 'hand')),
-  supplier text references suppliers (name),
+  supplier text collate "C" references suppliers (name),
   -- Asked when the first supplier has nothing or does not answer.
-  fallback text references suppliers (name),
+  fallback text collate "C" references suppliers (name),
   -- The suppliers' name for the item; its id when null.
   sku text check (char_length(sku) between 1 and 200),
   -- What one link of the item costs, at the supplier and at the fallback; null: not known.
@@ -32,8 +32,8 @@ create table item_supply (
   -- The first link of the pool that may be left: everything before it was taken. Taking the next link then reads nothing that was taken
   -- earlier, which a long-held snapshot keeps in the index. Empty: look from the beginning.
   pool_from text collate "C" not null default '',
-  check ((source = 'supplier') = (supplier is not null)),
-  check (fallback is null or (supplier is not null and fallback <> supplier))
+  constraint item_supply_supplier check ((source = 'supplier') = (supplier is not null)),
+  constraint item_supply_fallback check (fallback is null or (supplier is not null and fallback <> supplier))
 );
 
 -- Every link this store has ever held, as a keyed hash, for ever: none is taken in twice, even after the link itself is gone.
@@ -61,13 +61,11 @@ create table pool_links (
 )
 -- Every link that is loaded is deleted when it is sold: after 200,000 sales of a pool of 200,000 all its rows are dead. By number, because
 -- the table may be empty and large at once.
-with (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 10000);
-
-create index pool_links_kek on pool_links (link_kek_id);
+with (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 10000, vacuum_truncate = off);
 
 -- Items that got links, or another source, since their waiting orders were last woken.
 create table restocked_items (
-  item_id text primary key,
+  item_id text collate "C" primary key,
   restocked_at timestamptz not null,
   -- All orders that wait for it are woken, not only as many as there are links.
   is_source_changed boolean not null default false
@@ -76,30 +74,23 @@ create table restocked_items (
 -- Expected cost of the requests that were made in each minute, for suppliers with a limit. Changed only under the lock of the supplier's
 -- row, except that a refusal gives back.
 create table supplier_spending (
-  supplier text collate "C" not null,
+  supplier text collate "C" not null references suppliers (name),
   minute timestamptz not null,
   cents bigint not null check (cents >= 0),
   primary key (supplier, minute)
 );
 
--- What suppliers are owed: house accounts, double entry like `transfers`, without a row that orders would have to lock. The reference of
+-- What suppliers are owed: double entry like `transfers`, without a row that orders would have to lock. A cost is goods that the house got
+-- from the supplier, a payment its cash that the supplier got. The reference of
 -- a cost is the id of its request, that of a payment is the operator's, so neither can be booked twice. Append only.
 create table supplier_transfers (
-  supplier text collate "C" not null,
-  kind text not null check (kind in ('cost', 'payment')),
+  supplier text collate "C" not null references suppliers (name),
+  kind text collate "C" not null check (kind in ('cost', 'payment')),
   reference text collate "C" not null check (char_length(reference) between 1 and 200),
-  debit text not null check (debit in ('house:goods', 'supplier')),
-  credit text not null check (credit in ('supplier', 'house:cash')),
   amount_cents bigint not null check (amount_cents > 0),
   note text check (char_length(note) <= 500),
   booked_at timestamptz not null,
-  primary key (supplier, kind, reference),
-  check (
-    case kind
-      when 'cost' then debit = 'house:goods' and credit = 'supplier'
-      when 'payment' then debit = 'supplier' and credit = 'house:cash'
-    end
-  )
+  primary key (supplier, kind, reference)
 );
 
 create index supplier_transfers_booked on supplier_transfers (supplier, booked_at);
@@ -109,9 +100,9 @@ create index supplier_transfers_booked on supplier_transfers (supplier, booked_a
 -- delete. See docs/decisions/0035.
 create table lost_links (
   hash bytea primary key,
-  account_id text,
+  account_id text collate "C",
   order_id text collate "C",
   sold_at timestamptz not null,
   found_at timestamptz not null,
-  check ((account_id is null) = (order_id is null))
+  constraint lost_links_of_order check ((account_id is null) = (order_id is null))
 );
