@@ -32,7 +32,7 @@ export async function openPastAudit(owner: Db, nowMs: () => number) {
       transaction: (work) =>
         db.transaction(async (tx) => {
           await tx.run(sql`
-            select set_config('search_path', 'past, public', true),
+            select set_config('search_path', 'past, shopwire', true),
                    set_config('past.now', ${new Date(nowMs()).toISOString()}, true)`)
           return work(tx)
         }),
