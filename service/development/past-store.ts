@@ -203,6 +203,7 @@ export async function openPastStore({ env, apiUrl, workerUrl, actor, ...world }:
         at_ms: nowMs,
         client_address: address,
         attempt: { idempotency_key: request.idempotency_key, request_hash },
+        ...(!isRefused && outcome.kind === 'bought' && { bought_order_id: outcome.order.id }),
         status: isRefused
           ? errorTypes[outcome.type as ErrorType].status
           : outcome.kind === 'bought'
