@@ -9,11 +9,18 @@ export const IS_SHORT = process.env.SHOPWIRE_E2E_SHORT === '1'
 export const FULL_ONLY: Readonly<Record<string, string>> = {
   'cli/test/doctor.test.ts':
     'every fault that it can find; e2e/golive.test.ts is the same kind of check, and the service tests its own doctor',
+  'emulator/test/database-image.test.ts':
+    'the image that the emulator starts from; package.test.ts starts from it as users do',
   'emulator/test/operator.test.ts':
     "the operator's commands on the emulator; e2e/admin.test.ts runs them on a store",
+  'emulator/test/process.test.ts':
+    'how the program starts and stops; package.test.ts starts it from its package, and e2e/five-minutes.test.ts by its page',
+  'engines/test/postgres.test.ts': 'ways to start a server; every e2e test starts one and stops it',
   'engines/test/reaper.test.ts': 'kills programs that start engines; every e2e test ends its own',
   'engines/test/redis-cluster.test.ts':
     'e2e/redis-loss.test.ts and service/test/access start clusters and fail them over',
+  'service/test/access/redis-secured.test.ts':
+    'Redis with TLS and users in three arrangements; admission.test.ts tests what is stored there',
   'service/test/supply/schedules.test.ts':
     'random schedules of suppliers; fulfilment.test.ts has the ones that people thought of',
   'e2e/backups.test.ts': 'restores by pgBackRest; restores.test.ts restores a base backup',
@@ -47,6 +54,7 @@ export const FULL_ONLY: Readonly<Record<string, string>> = {
   'e2e/rolling-upgrade.test.ts':
     'behind HAProxy, by script; rolling-migration.test.ts upgrades and rolls back under load',
   'e2e/sockets.test.ts': 'a thousand sockets; service/test/edge/slow-and-large and connections hold a few',
+  'e2e/traces.test.ts': 'spans of real programs; service/test/platform tests how they are made',
   'e2e/worker.test.ts': 'waits for drains and leases; worker-kills.test.ts kills workers',
   'e2e/rig/misbehaving.test.ts':
     'receivers that hang until their deadlines; arrivals.test.ts has healthy ones',

@@ -14,6 +14,7 @@ import { createClient } from './growth/client.ts'
 import type { BenchOptions } from './options.ts'
 import { loadPools } from './pools.ts'
 import { accountIdSql, itemId, type ShopSize, seed } from './seed.ts'
+import { untilDone } from './until-done.ts'
 import { seedEndpoints } from './webhooks/endpoints.ts'
 import { benchAgainInPublicNetwork, startReceiver } from './webhooks/start-receiver.ts'
 
@@ -45,7 +46,6 @@ const THIRDS = ['first third', 'middle third, snapshot held', 'last third']
 const BEHIND_MAX = 200
 const ORDER_EVERY_MS = 100
 const REPORT_EVERY_MS = 15_000
-const STUCK_MS_MAX = 120_000
 const QUIET_MS = 3_000
 const LOOK_EVERY_MS = 200
 
@@ -177,7 +177,10 @@ async function run(
   }
   await placing.running
   await Promise.all([askedStatus.stop(), placedOrders.stop()])
-  await untilAllDone(() => ({ orders: total(), delivered: watch.delivered(), notified: notified() }))
+  await untilDone(
+    () => [watch.delivered(), total()],
+    () => [notified(), EVENTS_PER_ORDER * total()],
+  )
   await watch.stop()
   const seconds = (performance.now() - began) / 1_000
 
@@ -221,22 +224,6 @@ async function holdSnapshot({ superuserUrl }: BenchSystem): Promise<() => Promis
   await client.query('begin isolation level repeatable read')
   await client.query('select count(*) from catalogue_state')
   return () => client.end()
-}
-
-async function untilAllDone(
-  count: () => { orders: number; delivered: number; notified: number },
-): Promise<void> {
-  let [seen, seenMs] = [-1, performance.now()]
-  for (;;) {
-    const { orders, delivered, notified } = count()
-    if (delivered >= orders && notified >= EVENTS_PER_ORDER * orders) return
-    if (delivered + notified !== seen) [seen, seenMs] = [delivered + notified, performance.now()]
-    if (performance.now() - seenMs > STUCK_MS_MAX)
-      throw new Error(
-        `of ${orders} orders ${delivered} were delivered and ${notified} events received, and nothing more happens`,
-      )
-    await sleep(LOOK_EVERY_MS)
-  }
 }
 
 async function countDeadJobs({ owner }: BenchSystem): Promise<number> {

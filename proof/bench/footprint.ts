@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { BASE_PATH } from '@shopwire/contract'
 import { createAuthority, isInPublicNetwork, startPostgres } from '@shopwire/engines'
 import pg from 'pg'
@@ -12,6 +11,7 @@ import { createClient } from './growth/client.ts'
 import type { BenchOptions } from './options.ts'
 import { loadPools } from './pools.ts'
 import { itemId, type ShopSize, seed } from './seed.ts'
+import { untilDone } from './until-done.ts'
 import { seedEndpoints } from './webhooks/endpoints.ts'
 import { benchAgainInPublicNetwork, type Receiver, startReceiver } from './webhooks/start-receiver.ts'
 
@@ -41,8 +41,6 @@ const RETAINED = [
 ]
 const CLIENTS = 32
 const EVENTS_PER_ORDER = 2
-const LOOK_EVERY_MS = 200
-const STUCK_MS_MAX = 60_000
 
 /**
  * What one order of one line costs the database from its placing until it is delivered, notified and read: write-ahead log with and without
@@ -164,16 +162,6 @@ async function inParallel(
       client.close()
     }),
   )
-}
-
-async function untilDone(...counts: (() => [done: number, all: number])[]): Promise<void> {
-  let [seen, seenMs] = ['', performance.now()]
-  while (counts.some((count) => count()[0] < count()[1])) {
-    await sleep(LOOK_EVERY_MS)
-    const now = counts.map((count) => count().join(' of ')).join(', ')
-    if (now !== seen) [seen, seenMs] = [now, performance.now()]
-    if (performance.now() - seenMs > STUCK_MS_MAX) throw new Error(`nothing more happens at ${now}`)
-  }
 }
 
 interface Part {

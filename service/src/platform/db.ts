@@ -111,7 +111,7 @@ export function openDatabase(
       statement_timeout: options.statementMsMax,
       lock_timeout: options.lockMsMax,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
-      ...(options.byKeyOnly && { options: '-c enable_seqscan=off -c jit=off' }),
+      ...(options.byKeyOnly && { options: '-c enable_seqscan=off' }),
     }),
     // The server's own limit comes first; this one is for a server or a network that stopped responding.
     query_timeout: options.statementMsMax + CLIENT_GRACE_MS,
