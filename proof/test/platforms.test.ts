@@ -83,9 +83,12 @@ function isFor(platform: Platform, entry: LockEntry | undefined): boolean {
   )
 }
 
+const REMOVE_MS_MAX = 120_000
+
 async function copyOfManifests(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'platform-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
+  // A whole node_modules: on a busy disk that takes longer than hooks may.
+  onTestFinished(() => rm(folder, { recursive: true }), REMOVE_MS_MAX)
   const workspaces = Object.keys(locked).filter((path) => path !== '' && !path.includes('node_modules/'))
   const files = [
     '.npmrc',
