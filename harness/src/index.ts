@@ -53,7 +53,13 @@ export {
   sign,
   signedHeaders,
 } from './signed-request.ts'
-export { type StripeServer, type StripeSession, startStripe } from './stripe.ts'
+export {
+  type StripePayment,
+  type StripeReversal,
+  type StripeServer,
+  type StripeSession,
+  startStripe,
+} from './stripe.ts'
 export { type Supplier, type SupplierAsk, startSupplier } from './supplier.ts'
 export {
   type AdmissionKind,

@@ -19,6 +19,28 @@ export interface StripeSession {
   payment_intent: string | null
 }
 
+export interface StripePayment {
+  readonly id: string
+  readonly object: 'payment_intent'
+  readonly metadata: Readonly<Record<string, string>>
+  readonly created: number
+  status: string
+  amount_received: number
+  currency: string
+}
+
+/** A refund or a dispute. */
+export interface StripeReversal {
+  readonly id: string
+  readonly object: 'refund' | 'dispute'
+  readonly amount: number
+  readonly currency: string
+  readonly payment_intent: string
+  readonly created: number
+  readonly metadata: Readonly<Record<string, string>>
+  status: string
+}
+
 export interface StripeOptions {
   /** Where events go; nowhere without one. May be set later. */
   readonly webhookUrl?: string
@@ -37,12 +59,17 @@ const id = (prefix: string) => `${prefix}_${randomBytes(12).toString('hex')}`
 export async function startStripe(options: StripeOptions = {}) {
   const sessions = new Map<string, StripeSession>()
   const byKey = new Map<string, { body: string; session: StripeSession }>()
-  const charges = new Map<string, object>()
-  const disputes = new Map<string, object>()
+  const payments = new Map<string, StripePayment>()
+  const refunds = new Map<string, StripeReversal>()
+  const disputes = new Map<string, StripeReversal>()
+  const kept = { payment_intents: payments, refunds, disputes }
   const asked: { method: string; path: string; key: string | undefined }[] = []
   let webhookUrl = options.webhookUrl
   let secret = options.webhookSecret ?? `whsec_${randomBytes(16).toString('hex')}`
   let isAway = false
+  let pageMax = 100
+  let nowMs = () => Date.now()
+  const created = () => Math.floor(nowMs() / 1000)
 
   function open(form: URLSearchParams, key: string | undefined, body: string): StripeSession {
     const earlier = key === undefined ? undefined : byKey.get(key)
@@ -79,7 +106,7 @@ export async function startStripe(options: StripeOptions = {}) {
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { pathname } = new URL(request.url ?? '/', 'http://stripe')
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://stripe')
     const key = request.headers['idempotency-key']
     asked.push({
       method: request.method ?? '',
@@ -89,7 +116,7 @@ export async function startStripe(options: StripeOptions = {}) {
     const json = (status: number, body: unknown) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
     if (isAway) return void request.socket.destroy()
-    const [, first, second, third, fourth] = pathname.split('/')
+    const [, first, second, third, fourth, fifth] = pathname.split('/')
     if (first === 'pay' && second !== undefined) return answerPage(request, response, second)
     if (!request.headers.authorization?.startsWith('Bearer ')) {
       return void json(401, { error: { type: 'invalid_request_error', message: 'no key' } })
@@ -103,14 +130,49 @@ export async function startStripe(options: StripeOptions = {}) {
         )
       }
       const session = sessions.get(fourth ?? '')
-      if (session) return void json(200, session)
+      if (session && fifth === 'expire') {
+        if (session.status !== 'open')
+          return void json(400, {
+            error: { type: 'invalid_request_error', message: 'This session is not open' },
+          })
+        session.status = 'expired'
+      }
+      if (session) return void json(200, expanded(session, searchParams))
     }
-    const kept = second === 'charges' ? charges : disputes
-    const thing = first === 'v1' && request.method === 'GET' ? kept.get(third ?? '') : undefined
+    const things = first === 'v1' && request.method === 'GET' && second !== undefined && second in kept
+    const known = things ? kept[second as keyof typeof kept] : new Map<string, StripePayment>()
+    if (things && third === undefined) return void json(200, listed([...known.values()], searchParams))
+    const thing = known.get(third ?? '')
     if (thing) return void json(200, thing)
     json(404, {
       error: { type: 'invalid_request_error', code: 'resource_missing', message: 'No such object' },
     })
+  }
+
+  /** With its payment in place of the id, if the caller asked for that. */
+  function expanded<Thing extends { payment_intent: string | null }>(thing: Thing, query: URLSearchParams) {
+    const isAsked = [...query].some(
+      ([name, value]) => name.startsWith('expand') && value.endsWith('payment_intent'),
+    )
+    return isAsked ? { ...thing, payment_intent: payments.get(thing.payment_intent ?? '') ?? null } : thing
+  }
+
+  /** Newest first, as Stripe lists. */
+  function listed(all: readonly (StripePayment | StripeReversal)[], query: URLSearchParams) {
+    const after = query.get('starting_after')
+    const found = all
+      .filter(({ created }) => created >= Number(query.get('created[gte]') ?? 0))
+      .filter(({ created }) => created < Number(query.get('created[lt]') ?? Number.POSITIVE_INFINITY))
+      .filter(
+        (one) =>
+          !query.has('payment_intent') ||
+          ('payment_intent' in one && one.payment_intent === query.get('payment_intent')),
+      )
+      .reverse()
+    const from = after === null ? 0 : found.findIndex(({ id: listedId }) => listedId === after) + 1
+    const until = from + Math.min(Number(query.get('limit') ?? 10), pageMax)
+    const data = found.slice(from, until).map((one) => ('payment_intent' in one ? expanded(one, query) : one))
+    return { object: 'list', url: '', data, has_more: until < found.length }
   }
 
   /** What a person sees at Stripe: an amount, one button to pay, one to go back. */
@@ -136,7 +198,37 @@ export async function startStripe(options: StripeOptions = {}) {
     session.status = 'complete'
     session.payment_status = 'paid'
     session.payment_intent ??= id('pi')
+    const payment: StripePayment = {
+      id: session.payment_intent,
+      object: 'payment_intent',
+      metadata: session.metadata,
+      created: created(),
+      status: 'succeeded',
+      amount_received: session.amount_total,
+      currency: session.currency,
+    }
+    payments.set(payment.id, payment)
     return session
+  }
+
+  function reversal(
+    object: StripeReversal['object'],
+    { payment_intent, currency }: Pick<StripeSession, 'payment_intent' | 'currency'>,
+    amount: number,
+    status: string,
+  ): StripeReversal {
+    const made: StripeReversal = {
+      id: id(object === 'refund' ? 're' : 'du'),
+      object,
+      amount,
+      currency,
+      payment_intent: payment_intent ?? '',
+      created: created(),
+      metadata: {},
+      status,
+    }
+    ;(object === 'refund' ? refunds : disputes).set(made.id, made)
+    return made
   }
 
   /** An event with its bytes and its signature, ready to be sent, repeated or changed. */
@@ -198,34 +290,37 @@ export async function startStripe(options: StripeOptions = {}) {
     pay,
     event,
     send,
-    /** The charge behind a paid session, of which so much has been refunded; from now on the answer about it, too. */
-    chargeOf(session: StripeSession, amount_refunded: number) {
-      const charge = {
-        id: `ch_${session.payment_intent}`,
-        object: 'charge',
-        amount: session.amount_total,
-        amount_refunded,
-        currency: session.currency,
-        payment_intent: session.payment_intent,
-        metadata: session.metadata,
-      }
-      charges.set(charge.id, charge)
-      return charge
+    payments,
+    refunds,
+    disputes,
+    /** Answers are cut into pages of at most so many. */
+    setPageMax(max: number) {
+      pageMax = max
     },
-    disputeOf(session: StripeSession, amount: number, status = 'needs_response') {
-      const dispute = {
-        id: `du_${session.payment_intent}`,
-        object: 'dispute',
-        amount,
-        currency: session.currency,
-        payment_intent: session.payment_intent,
-        charge: `ch_${session.payment_intent}`,
-        metadata: {},
-        status,
-      }
-      disputes.set(dispute.id, dispute)
-      return dispute
+    /** When what is made from now on was made. */
+    setClock(clock: () => number) {
+      nowMs = clock
     },
+    /** The charge behind a paid session, as events have it. */
+    chargeOf: (session: StripeSession) => ({
+      id: `ch_${session.payment_intent}`,
+      object: 'charge',
+      amount: session.amount_total,
+      currency: session.currency,
+      payment_intent: session.payment_intent,
+      metadata: session.metadata,
+    }),
+    /** Both are the answers about it from now on; their status may be changed later. */
+    refund: (
+      session: Pick<StripeSession, 'payment_intent' | 'currency'>,
+      amount: number,
+      status = 'succeeded',
+    ) => reversal('refund', session, amount, status),
+    dispute: (
+      session: Pick<StripeSession, 'payment_intent' | 'currency'>,
+      amount: number,
+      status = 'needs_response',
+    ) => reversal('dispute', session, amount, status),
     close: server.close,
   }
 }

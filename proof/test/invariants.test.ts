@@ -307,8 +307,9 @@ const plants: readonly Plant[] = [
     sql: `${plantTopUp(`(select seq from transfers where account_id = ${ACCOUNT} and kind = 'funding' limit 1)`)};
           ${dropTriggers('top_ups')};
           update top_ups set credited_cents = (select f.change_cents from transfers f where f.account_id = top_ups.account_id and f.seq = credited_seq);
-          insert into top_up_reversals (account_id, id, top_up_id, kind, provider_reference, amount_cents, taken_cents, owed_cents, created_at)
-          values (${ACCOUNT}, 'rev_planted', 'top_planted', 'dispute', 'du_planted', 1, 1, 0, now())`,
+          insert into top_up_reversals (account_id, id, top_up_id, kind, provider_reference, provider_status, is_settled, provider_cents,
+                                          amount_cents, taken_cents, owed_cents, created_at)
+          values (${ACCOUNT}, 'rev_planted', 'top_planted', 'dispute', 'du_planted', 'lost', true, 1, 1, 1, 0, now())`,
     id: ACCOUNT,
   },
   {

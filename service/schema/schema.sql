@@ -430,37 +430,65 @@ begin
          provider_payment = coalesce(p_payment, t.provider_payment),
          credited_cents = p_amount_cents,
          credited_seq = seq,
-         note = null
+         note = null,
+         -- By the word of a person: the provider may have a page that can still be paid, or may have taken something back already.
+         look_at = case when p_payment is null then now() end
    where t.account_id = p_account_id
      and t.id = p_top_up_id;
 end
 $$;
 
-CREATE FUNCTION shopwire.collect_owed(p_account_id text, p_reversal_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) RETURNS record
-    LANGUAGE plpgsql SECURITY DEFINER
+CREATE FUNCTION shopwire.book_transfer(p_account_id text, p_kind text, p_change_cents bigint, p_order_id text, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
+    AS $$
+begin
+  update balances b
+     set balance_cents = b.balance_cents + p_change_cents,
+         transfer_count = b.transfer_count + 1
+   where b.account_id = p_account_id
+     and b.balance_cents + p_change_cents >= 0
+  returning b.transfer_count, b.balance_cents
+       into seq, balance_after_cents;
+  if not found then
+    perform from balances b where b.account_id = p_account_id;
+    if not found then
+      raise 'account % has no balance', p_account_id using errcode = 'no_data_found';
+    end if;
+    return;
+  end if;
+  insert into transfers (account_id, seq, change_cents, balance_after_cents, created_at, kind, order_id, reference, note)
+  values (p_account_id, seq, p_change_cents, balance_after_cents, p_created_at, p_kind, p_order_id, p_reference, p_note);
+end
+$$;
+
+CREATE FUNCTION shopwire.collect_owed(p_account_id text, p_at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 declare
-  v_owed bigint;
+  v_balance bigint := lock_balance(p_account_id);
+  v_reversal record;
+  v_collected bigint;
 begin
-  balance_after_cents := lock_balance(p_account_id);
-  select r.owed_cents
-    into strict v_owed
-    from top_up_reversals r
-   where r.account_id = p_account_id
-     and r.id = p_reversal_id;
-  collected_cents := least(v_owed, balance_after_cents);
-  if collected_cents = 0 then
-    return;
-  end if;
-  select m.balance_after_cents
-    into balance_after_cents
-    from move_balance(p_account_id, 'adjustment', -collected_cents, null, p_reversal_id || ':owed:' || v_owed, p_note, p_at) m;
-  update top_up_reversals r
-     set taken_cents = r.taken_cents + collected_cents,
-         owed_cents = r.owed_cents - collected_cents
-   where r.account_id = p_account_id
-     and r.id = p_reversal_id;
+  for v_reversal in
+    select r.id, r.kind, r.owed_cents
+      from top_up_reversals r
+     where r.account_id = p_account_id
+       and r.owed_cents > 0
+     order by r.id
+  loop
+    exit when v_balance = 0;
+    v_collected := least(v_reversal.owed_cents, v_balance);
+    v_balance := v_balance - v_collected;
+    perform book_transfer(p_account_id, 'adjustment', -v_collected, null, v_reversal.id || ':owed:' || v_reversal.owed_cents,
+                          'Owed for a ' || v_reversal.kind || ' of a card payment, ' || v_reversal.id, p_at);
+    update top_up_reversals r
+       set taken_cents = r.taken_cents + v_collected,
+           owed_cents = r.owed_cents - v_collected
+     where r.account_id = p_account_id
+       and r.id = v_reversal.id;
+  end loop;
 end
 $$;
 
@@ -859,22 +887,12 @@ CREATE FUNCTION shopwire.move_balance(p_account_id text, p_kind text, p_change_c
     SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
-  update balances b
-     set balance_cents = b.balance_cents + p_change_cents,
-         transfer_count = b.transfer_count + 1
-   where b.account_id = p_account_id
-     and b.balance_cents + p_change_cents >= 0
-  returning b.transfer_count, b.balance_cents
-       into seq, balance_after_cents;
-  if not found then
-    perform from balances b where b.account_id = p_account_id;
-    if not found then
-      raise 'account % has no balance', p_account_id using errcode = 'no_data_found';
-    end if;
-    return;
+  select b.seq, b.balance_after_cents
+    into seq, balance_after_cents
+    from book_transfer(p_account_id, p_kind, p_change_cents, p_order_id, p_reference, p_note, p_created_at) b;
+  if p_change_cents > 0 then
+    perform collect_owed(p_account_id, p_created_at);
   end if;
-  insert into transfers (account_id, seq, change_cents, balance_after_cents, created_at, kind, order_id, reference, note)
-  values (p_account_id, seq, p_change_cents, balance_after_cents, p_created_at, p_kind, p_order_id, p_reference, p_note);
 end
 $$;
 
@@ -1408,33 +1426,39 @@ CREATE FUNCTION shopwire.replication_standbys() RETURNS TABLE(standby text, is_c
       on s.active_pid = r.pid
 $$;
 
-CREATE FUNCTION shopwire.return_dispute(p_account_id text, p_top_up_id text, p_dispute text, p_at timestamp with time zone, OUT returned_cents bigint, OUT is_new boolean) RETURNS record
+CREATE FUNCTION shopwire.return_reversal(p_account_id text, p_reversal_id text, p_provider_status text, p_at timestamp with time zone, OUT returned_cents bigint) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 declare
-  v_id text;
+  v_kind text;
+  v_reference text;
+  v_returned_at timestamptz;
 begin
   perform lock_balance(p_account_id);
-  select r.id, r.taken_cents, r.returned_at is null
-    into v_id, returned_cents, is_new
+  select r.kind, r.provider_reference, r.taken_cents, r.returned_at
+    into strict v_kind, v_reference, returned_cents, v_returned_at
     from top_up_reversals r
    where r.account_id = p_account_id
-     and r.top_up_id = p_top_up_id
-     and r.kind = 'dispute'
-     and r.provider_reference = p_dispute;
-  if not found or not is_new then
+     and r.id = p_reversal_id;
+  if v_returned_at is not null then
+    returned_cents := null;
     return;
   end if;
-  if returned_cents > 0 then
-    perform move_balance(p_account_id, 'adjustment', returned_cents, null, p_dispute || ':won', 'Dispute won, ' || v_id, p_at);
-  end if;
+  -- Before the money: a credit collects what is owed.
   update top_up_reversals r
-     set owed_cents = 0,
+     set provider_status = p_provider_status,
+         is_settled = true,
+         owed_cents = 0,
          written_off_cents = r.amount_cents - r.taken_cents,
          returned_at = p_at
    where r.account_id = p_account_id
-     and r.id = v_id;
+     and r.id = p_reversal_id;
+  if returned_cents > 0 then
+    perform move_balance(p_account_id, 'adjustment', returned_cents, null, v_reference || ':returned',
+                         case v_kind when 'refund' then 'Refund to the card failed, ' else 'Dispute won, ' end || p_reversal_id,
+                         p_at);
+  end if;
 end
 $$;
 
@@ -1501,7 +1525,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION shopwire.take_back_top_up(p_account_id text, p_top_up_id text, p_reversal_id text, p_kind text, p_provider_reference text, p_reported_cents bigint, p_at timestamp with time zone, OUT amount_cents bigint, OUT taken_cents bigint, OUT owed_cents bigint) RETURNS record
+CREATE FUNCTION shopwire.take_back_top_up(p_account_id text, p_top_up_id text, p_reversal_id text, p_kind text, p_provider_reference text, p_provider_status text, p_is_settled boolean, p_provider_cents bigint, p_at timestamp with time zone, OUT amount_cents bigint, OUT taken_cents bigint, OUT owed_cents bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
@@ -1509,30 +1533,27 @@ declare
   -- Every change of a reversal happens under the lock of the balance.
   v_balance constant bigint := lock_balance(p_account_id);
 begin
-  select least(p_reported_cents - coalesce(sum(r.amount_cents) filter (where split_part(r.provider_reference, '/', 1) = p_provider_reference), 0),
-               coalesce(t.credited_cents, 0) - coalesce(sum(r.amount_cents) filter (where r.returned_at is null), 0))
+  perform from top_up_reversals r where r.provider_reference = p_provider_reference;
+  if found then
+    return;
+  end if;
+  select least(p_provider_cents, coalesce(t.credited_cents, 0) - coalesce(sum(r.amount_cents) filter (where r.returned_at is null), 0))
     into strict amount_cents
     from top_ups t
     left join top_up_reversals r on r.account_id = t.account_id and r.top_up_id = t.id
    where t.account_id = p_account_id
      and t.id = p_top_up_id
    group by t.credited_cents;
-  amount_cents := greatest(amount_cents, 0);
   taken_cents := least(amount_cents, v_balance);
   owed_cents := amount_cents - taken_cents;
-  if amount_cents = 0 then
-    return;
-  end if;
   if taken_cents > 0 then
-    perform move_balance(p_account_id, 'adjustment', -taken_cents, null,
-                         p_provider_reference || ':' || p_reported_cents,
+    perform move_balance(p_account_id, 'adjustment', -taken_cents, null, p_provider_reference,
                          case p_kind when 'refund' then 'Refunded to the card' else 'Disputed card payment' end || ', ' || p_reversal_id,
                          p_at);
   end if;
-  insert into top_up_reversals (account_id, id, top_up_id, kind, provider_reference, amount_cents, taken_cents, owed_cents, created_at)
-  values (p_account_id, p_reversal_id, p_top_up_id, p_kind,
-          -- Refunds of one charge add up; each step is a row of its own.
-          case p_kind when 'refund' then p_provider_reference || '/' || p_reported_cents else p_provider_reference end,
+  insert into top_up_reversals (account_id, id, top_up_id, kind, provider_reference, provider_status, is_settled, provider_cents,
+                                amount_cents, taken_cents, owed_cents, created_at)
+  values (p_account_id, p_reversal_id, p_top_up_id, p_kind, p_provider_reference, p_provider_status, p_is_settled, p_provider_cents,
           amount_cents, taken_cents, owed_cents, p_at);
 end
 $$;
@@ -2210,8 +2231,40 @@ CREATE TABLE shopwire.payment_events (
     CONSTRAINT payment_events_event_id_check CHECK (((char_length(event_id) >= 1) AND (char_length(event_id) <= 255))),
     CONSTRAINT payment_events_note_check CHECK ((char_length(note) <= 500)),
     CONSTRAINT payment_events_provider_check CHECK ((provider = 'stripe'::text)),
-    CONSTRAINT payment_events_state_check CHECK ((state = ANY (ARRAY['received'::text, 'applied'::text, 'ignored'::text, 'review'::text]))),
+    CONSTRAINT payment_events_state_check CHECK ((state = ANY (ARRAY['received'::text, 'applied'::text, 'ignored'::text]))),
     CONSTRAINT payment_events_subject_check CHECK (((char_length(subject) >= 1) AND (char_length(subject) <= 255)))
+);
+
+CREATE TABLE shopwire.payment_reconciliations (
+    provider text NOT NULL COLLATE pg_catalog."C",
+    compared_until timestamp with time zone NOT NULL,
+    due_at timestamp with time zone DEFAULT now() NOT NULL,
+    finished_at timestamp with time zone,
+    stage text,
+    started_at timestamp with time zone,
+    read_until timestamp with time zone,
+    after_id text,
+    compared bigint DEFAULT 0 NOT NULL,
+    asked bigint DEFAULT 0 NOT NULL,
+    leased_until timestamp with time zone,
+    CONSTRAINT payment_reconciliations_provider_check CHECK ((provider = 'stripe'::text)),
+    CONSTRAINT payment_reconciliations_run CHECK ((num_nulls(stage, started_at, read_until) = ANY (ARRAY[0, 3]))),
+    CONSTRAINT payment_reconciliations_stage_check CHECK ((stage = ANY (ARRAY['payments'::text, 'refunds'::text, 'disputes'::text, 'ledger'::text])))
+);
+
+CREATE TABLE shopwire.payment_reviews (
+    id text NOT NULL COLLATE pg_catalog."C",
+    provider text NOT NULL COLLATE pg_catalog."C",
+    subject text NOT NULL COLLATE pg_catalog."C",
+    note text NOT NULL COLLATE pg_catalog."C",
+    account_id text COLLATE pg_catalog."C",
+    top_up_id text COLLATE pg_catalog."C",
+    found_at timestamp with time zone DEFAULT now() NOT NULL,
+    gone_at timestamp with time zone,
+    decided_at timestamp with time zone,
+    CONSTRAINT payment_reviews_note_check CHECK (((char_length(note) >= 1) AND (char_length(note) <= 500))),
+    CONSTRAINT payment_reviews_provider_check CHECK ((provider = 'stripe'::text)),
+    CONSTRAINT payment_reviews_subject_check CHECK (((char_length(subject) >= 1) AND (char_length(subject) <= 255)))
 );
 
 CREATE TABLE shopwire.people (
@@ -2404,7 +2457,7 @@ CREATE TABLE shopwire.supplier_requests (
     order_id text NOT NULL COLLATE pg_catalog."C",
     line smallint NOT NULL,
     supplier text NOT NULL COLLATE pg_catalog."C",
-    round smallint DEFAULT 1 NOT NULL,
+    round integer DEFAULT 1 NOT NULL,
     sku text NOT NULL,
     qty smallint NOT NULL,
     stage text DEFAULT 'requested'::text NOT NULL,
@@ -2464,15 +2517,20 @@ CREATE TABLE shopwire.top_up_reversals (
     top_up_id text NOT NULL COLLATE pg_catalog."C",
     kind text NOT NULL,
     provider_reference text NOT NULL COLLATE pg_catalog."C",
+    provider_status text NOT NULL,
+    is_settled boolean NOT NULL,
+    provider_cents bigint NOT NULL,
     amount_cents bigint NOT NULL,
     taken_cents bigint NOT NULL,
     owed_cents bigint NOT NULL,
     written_off_cents bigint DEFAULT 0 NOT NULL,
     returned_at timestamp with time zone,
     created_at timestamp with time zone NOT NULL,
-    CONSTRAINT top_up_reversals_amount_cents_check CHECK ((amount_cents > 0)),
+    CONSTRAINT top_up_reversals_amount_cents_check CHECK ((amount_cents >= 0)),
+    CONSTRAINT top_up_reversals_at_most CHECK ((amount_cents <= provider_cents)),
     CONSTRAINT top_up_reversals_kind_check CHECK ((kind = ANY (ARRAY['refund'::text, 'dispute'::text]))),
     CONSTRAINT top_up_reversals_owed_cents_check CHECK ((owed_cents >= 0)),
+    CONSTRAINT top_up_reversals_provider_cents_check CHECK ((provider_cents > 0)),
     CONSTRAINT top_up_reversals_returned CHECK (((returned_at IS NULL) OR (owed_cents = 0))),
     CONSTRAINT top_up_reversals_sum CHECK ((((taken_cents + owed_cents) + written_off_cents) = amount_cents)),
     CONSTRAINT top_up_reversals_taken_cents_check CHECK ((taken_cents >= 0)),
@@ -2495,7 +2553,9 @@ CREATE TABLE shopwire.top_ups (
     credited_cents bigint,
     credited_seq bigint,
     note text,
-    checked_at timestamp with time zone,
+    look_at timestamp with time zone DEFAULT (now() + '00:05:00'::interval),
+    answers integer DEFAULT 0 NOT NULL,
+    compared_at timestamp with time zone,
     CONSTRAINT top_ups_amount_cents_check CHECK ((amount_cents > 0)),
     CONSTRAINT top_ups_credited CHECK (((state = 'credited'::text) = (credited_seq IS NOT NULL))),
     CONSTRAINT top_ups_credited_cents CHECK (((credited_cents IS NULL) = (credited_seq IS NULL))),
@@ -2784,6 +2844,12 @@ ALTER TABLE ONLY shopwire.passkeys
 ALTER TABLE ONLY shopwire.payment_events
     ADD CONSTRAINT payment_events_pkey PRIMARY KEY (provider, event_id);
 
+ALTER TABLE ONLY shopwire.payment_reconciliations
+    ADD CONSTRAINT payment_reconciliations_pkey PRIMARY KEY (provider);
+
+ALTER TABLE ONLY shopwire.payment_reviews
+    ADD CONSTRAINT payment_reviews_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY shopwire.people
     ADD CONSTRAINT people_email_key UNIQUE (email);
 
@@ -2959,6 +3025,10 @@ CREATE INDEX payment_events_due ON shopwire.payment_events USING btree (next_at)
 
 CREATE INDEX payment_events_subject ON shopwire.payment_events USING btree (subject);
 
+CREATE UNIQUE INDEX payment_reviews_once ON shopwire.payment_reviews USING btree (provider, subject, note);
+
+CREATE INDEX payment_reviews_open ON shopwire.payment_reviews USING btree (found_at) WHERE ((decided_at IS NULL) AND (gone_at IS NULL));
+
 CREATE UNIQUE INDEX personal_tokens_hash ON shopwire.personal_tokens USING btree (token_hash);
 
 CREATE INDEX sessions_expires ON shopwire.sessions USING btree (expires_at);
@@ -2977,9 +3047,17 @@ CREATE INDEX supplier_requests_open ON shopwire.supplier_requests USING btree (l
 
 CREATE INDEX supplier_transfers_booked ON shopwire.supplier_transfers USING btree (supplier, booked_at);
 
-CREATE UNIQUE INDEX top_up_reversals_once ON shopwire.top_up_reversals USING btree (account_id, provider_reference);
+CREATE UNIQUE INDEX top_up_reversals_once ON shopwire.top_up_reversals USING btree (provider_reference);
 
 CREATE INDEX top_up_reversals_owed ON shopwire.top_up_reversals USING btree (account_id) WHERE (owed_cents > 0);
+
+CREATE INDEX top_up_reversals_top_up ON shopwire.top_up_reversals USING btree (account_id, top_up_id);
+
+CREATE INDEX top_up_reversals_unsettled ON shopwire.top_up_reversals USING btree (id) WHERE (NOT is_settled);
+
+CREATE INDEX top_ups_by_card ON shopwire.top_ups USING btree (decided_at) WHERE ((state = 'credited'::text) AND (provider_payment IS NOT NULL));
+
+CREATE INDEX top_ups_look ON shopwire.top_ups USING btree (look_at) WHERE ((look_at IS NOT NULL) AND (provider <> 'bank'::text));
 
 CREATE INDEX top_ups_open ON shopwire.top_ups USING btree (created_at) WHERE (state = ANY (ARRAY['pending'::text, 'review'::text]));
 
@@ -3149,6 +3227,9 @@ ALTER TABLE ONLY shopwire.orders
 
 ALTER TABLE ONLY shopwire.passkeys
     ADD CONSTRAINT passkeys_person_id_fkey FOREIGN KEY (person_id) REFERENCES shopwire.people(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY shopwire.payment_reviews
+    ADD CONSTRAINT payment_reviews_account_id_fkey FOREIGN KEY (account_id) REFERENCES shopwire.accounts(id);
 
 ALTER TABLE ONLY shopwire.personal_tokens
     ADD CONSTRAINT personal_tokens_account_id_fkey FOREIGN KEY (account_id) REFERENCES shopwire.accounts(id);
@@ -3430,9 +3511,9 @@ REVOKE ALL ON FUNCTION shopwire.book_supplier_cost() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shopwire.book_top_up(p_account_id text, p_top_up_id text, p_amount_cents bigint, p_reference text, p_note text, p_payment text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION shopwire.collect_owed(p_account_id text, p_reversal_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION shopwire.collect_owed(p_account_id text, p_reversal_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
-GRANT ALL ON FUNCTION shopwire.collect_owed(p_account_id text, p_reversal_id text, p_note text, p_at timestamp with time zone, OUT collected_cents bigint, OUT balance_after_cents bigint) TO shopwire_worker_rights;
+REVOKE ALL ON FUNCTION shopwire.book_transfer(p_account_id text, p_kind text, p_change_cents bigint, p_order_id text, p_reference text, p_note text, p_created_at timestamp with time zone, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION shopwire.collect_owed(p_account_id text, p_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION shopwire.confirm_top_up(p_account_id text, p_top_up_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION shopwire.confirm_top_up(p_account_id text, p_top_up_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
@@ -3556,8 +3637,8 @@ REVOKE ALL ON FUNCTION shopwire.replication_standbys() FROM PUBLIC;
 GRANT ALL ON FUNCTION shopwire.replication_standbys() TO shopwire_operator_rights;
 GRANT ALL ON FUNCTION shopwire.replication_standbys() TO shopwire_worker_rights;
 
-REVOKE ALL ON FUNCTION shopwire.return_dispute(p_account_id text, p_top_up_id text, p_dispute text, p_at timestamp with time zone, OUT returned_cents bigint, OUT is_new boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION shopwire.return_dispute(p_account_id text, p_top_up_id text, p_dispute text, p_at timestamp with time zone, OUT returned_cents bigint, OUT is_new boolean) TO shopwire_worker_rights;
+REVOKE ALL ON FUNCTION shopwire.return_reversal(p_account_id text, p_reversal_id text, p_provider_status text, p_at timestamp with time zone, OUT returned_cents bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.return_reversal(p_account_id text, p_reversal_id text, p_provider_status text, p_at timestamp with time zone, OUT returned_cents bigint) TO shopwire_worker_rights;
 
 REVOKE ALL ON FUNCTION shopwire.skip_if_unconfirmed() FROM PUBLIC;
 
@@ -3575,8 +3656,8 @@ GRANT ALL ON FUNCTION shopwire.store_is_open() TO shopwire_functions;
 GRANT ALL ON FUNCTION shopwire.store_is_open() TO shopwire_operator_rights;
 GRANT ALL ON FUNCTION shopwire.store_is_open() TO shopwire_worker_rights;
 
-REVOKE ALL ON FUNCTION shopwire.take_back_top_up(p_account_id text, p_top_up_id text, p_reversal_id text, p_kind text, p_provider_reference text, p_reported_cents bigint, p_at timestamp with time zone, OUT amount_cents bigint, OUT taken_cents bigint, OUT owed_cents bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION shopwire.take_back_top_up(p_account_id text, p_top_up_id text, p_reversal_id text, p_kind text, p_provider_reference text, p_reported_cents bigint, p_at timestamp with time zone, OUT amount_cents bigint, OUT taken_cents bigint, OUT owed_cents bigint) TO shopwire_worker_rights;
+REVOKE ALL ON FUNCTION shopwire.take_back_top_up(p_account_id text, p_top_up_id text, p_reversal_id text, p_kind text, p_provider_reference text, p_provider_status text, p_is_settled boolean, p_provider_cents bigint, p_at timestamp with time zone, OUT amount_cents bigint, OUT taken_cents bigint, OUT owed_cents bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.take_back_top_up(p_account_id text, p_top_up_id text, p_reversal_id text, p_kind text, p_provider_reference text, p_provider_status text, p_is_settled boolean, p_provider_cents bigint, p_at timestamp with time zone, OUT amount_cents bigint, OUT taken_cents bigint, OUT owed_cents bigint) TO shopwire_worker_rights;
 
 REVOKE ALL ON FUNCTION shopwire.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION shopwire.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) TO shopwire_api_rights;
@@ -4280,17 +4361,39 @@ GRANT INSERT(facts) ON TABLE shopwire.payment_events TO shopwire_dashboard;
 
 GRANT INSERT(received_at) ON TABLE shopwire.payment_events TO shopwire_dashboard;
 
-GRANT UPDATE(state) ON TABLE shopwire.payment_events TO shopwire_operator_rights;
 GRANT UPDATE(state) ON TABLE shopwire.payment_events TO shopwire_worker_rights;
 
-GRANT UPDATE(next_at) ON TABLE shopwire.payment_events TO shopwire_operator_rights;
 GRANT UPDATE(next_at) ON TABLE shopwire.payment_events TO shopwire_worker_rights;
 
-GRANT UPDATE(decided_at) ON TABLE shopwire.payment_events TO shopwire_operator_rights;
 GRANT UPDATE(decided_at) ON TABLE shopwire.payment_events TO shopwire_worker_rights;
 
-GRANT UPDATE(note) ON TABLE shopwire.payment_events TO shopwire_operator_rights;
 GRANT UPDATE(note) ON TABLE shopwire.payment_events TO shopwire_worker_rights;
+
+GRANT SELECT ON TABLE shopwire.payment_reconciliations TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.payment_reconciliations TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.payment_reconciliations TO shopwire_worker_rights;
+
+GRANT UPDATE(due_at) ON TABLE shopwire.payment_reconciliations TO shopwire_operator_rights;
+
+GRANT SELECT ON TABLE shopwire.payment_reviews TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.payment_reviews TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.payment_reviews TO shopwire_worker_rights;
+
+GRANT INSERT(id) ON TABLE shopwire.payment_reviews TO shopwire_worker_rights;
+
+GRANT INSERT(provider) ON TABLE shopwire.payment_reviews TO shopwire_worker_rights;
+
+GRANT INSERT(subject) ON TABLE shopwire.payment_reviews TO shopwire_worker_rights;
+
+GRANT INSERT(note) ON TABLE shopwire.payment_reviews TO shopwire_worker_rights;
+
+GRANT INSERT(account_id) ON TABLE shopwire.payment_reviews TO shopwire_worker_rights;
+
+GRANT INSERT(top_up_id) ON TABLE shopwire.payment_reviews TO shopwire_worker_rights;
+
+GRANT UPDATE(gone_at) ON TABLE shopwire.payment_reviews TO shopwire_worker_rights;
+
+GRANT UPDATE(decided_at) ON TABLE shopwire.payment_reviews TO shopwire_operator_rights;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.people TO shopwire_dashboard;
 GRANT DELETE ON TABLE shopwire.people TO shopwire_maintenance;
@@ -4512,6 +4615,12 @@ GRANT SELECT ON TABLE shopwire.top_up_reversals TO shopwire_operator_rights;
 GRANT SELECT ON TABLE shopwire.top_up_reversals TO shopwire_readonly_rights;
 GRANT SELECT ON TABLE shopwire.top_up_reversals TO shopwire_worker_rights;
 
+GRANT UPDATE(provider_status) ON TABLE shopwire.top_up_reversals TO shopwire_functions;
+GRANT UPDATE(provider_status) ON TABLE shopwire.top_up_reversals TO shopwire_worker_rights;
+
+GRANT UPDATE(is_settled) ON TABLE shopwire.top_up_reversals TO shopwire_functions;
+GRANT UPDATE(is_settled) ON TABLE shopwire.top_up_reversals TO shopwire_worker_rights;
+
 GRANT UPDATE(taken_cents) ON TABLE shopwire.top_up_reversals TO shopwire_functions;
 
 GRANT UPDATE(owed_cents) ON TABLE shopwire.top_up_reversals TO shopwire_functions;
@@ -4567,8 +4676,13 @@ GRANT SELECT(note),UPDATE(note) ON TABLE shopwire.top_ups TO shopwire_maintenanc
 GRANT UPDATE(note) ON TABLE shopwire.top_ups TO shopwire_operator_rights;
 GRANT UPDATE(note) ON TABLE shopwire.top_ups TO shopwire_worker_rights;
 
-GRANT UPDATE(checked_at) ON TABLE shopwire.top_ups TO shopwire_operator_rights;
-GRANT UPDATE(checked_at) ON TABLE shopwire.top_ups TO shopwire_worker_rights;
+GRANT UPDATE(look_at) ON TABLE shopwire.top_ups TO shopwire_functions;
+GRANT UPDATE(look_at) ON TABLE shopwire.top_ups TO shopwire_operator_rights;
+GRANT UPDATE(look_at) ON TABLE shopwire.top_ups TO shopwire_worker_rights;
+
+GRANT UPDATE(answers) ON TABLE shopwire.top_ups TO shopwire_worker_rights;
+
+GRANT UPDATE(compared_at) ON TABLE shopwire.top_ups TO shopwire_worker_rights;
 
 GRANT SELECT ON TABLE shopwire.transfers TO shopwire_dashboard;
 GRANT SELECT,INSERT ON TABLE shopwire.transfers TO shopwire_functions;

@@ -54,6 +54,7 @@ export async function runAdminProgram(
       journal: journal(),
       admission,
       dashboardOrigin: config().SHOPWIRE_DASHBOARD_ORIGIN,
+      payments: async () => (await import('./money-wiring.ts')).cardPaymentsOf(config()),
       // Loaded only where it is used: one command asks a supplier.
       fetch: async (...asked: Parameters<typeof fetch>) => {
         const { operatorFetch } = await import('./platform/operator-fetch.ts')

@@ -1,8 +1,9 @@
 import type { Config, DashboardConfig } from './config.ts'
 import type { FundingOptions } from './dashboard/top-ups.ts'
-import { createPaymentWorker } from './funding/apply-events.ts'
 import { checkBalances } from './funding/balance-alert.ts'
+import { createPaymentWorker } from './funding/payment-worker.ts'
 import type { PaymentProvider, ReadEvent } from './funding/provider.ts'
+import { createReconciliation } from './funding/reconcile.ts'
 import { notifyPeople } from './operations/notify-people.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Db } from './platform/db.ts'
@@ -14,7 +15,7 @@ import { networksOf } from './wiring.ts'
 
 /** A customer who comes back from paying looks at the balance. */
 const PAYMENTS_EVERY_MS = 1_000
-const UNHEARD_EVERY_MS = 60_000
+const RECONCILE_LOOK_EVERY_MS = 60_000
 const BALANCES_EVERY_MS = 30_000
 
 /** Which ways to add funds the dashboard offers. */
@@ -29,7 +30,7 @@ export function fundingOptionsOf(config: DashboardConfig): FundingOptions {
 }
 
 /** Loaded when it is first used, as few stores take cards: the package is large. */
-function cardPaymentsOf(config: Config | DashboardConfig): PaymentProvider | undefined {
+export function cardPaymentsOf(config: Config | DashboardConfig): PaymentProvider | undefined {
   const {
     SHOPWIRE_STRIPE_SECRET_KEY: secretKey,
     SHOPWIRE_STRIPE_API_URL: apiUrl,
@@ -52,8 +53,9 @@ function cardPaymentsOf(config: Config | DashboardConfig): PaymentProvider | und
     name: 'stripe',
     open: async (payment) => (await provider()).open(payment),
     readSession: async (session) => (await provider()).readSession(session),
-    readCharge: async (charge) => (await provider()).readCharge(charge),
-    readDispute: async (dispute) => (await provider()).readDispute(dispute),
+    readPayment: async (payment) => (await provider()).readPayment(payment),
+    endSession: async (session) => (await provider()).endSession(session),
+    list: async (...what) => (await provider()).list(...what),
   }
 }
 
@@ -89,20 +91,24 @@ export function moneyLoops(config: Config, { db, clock, keyring, log, mayWork }:
   ]
   if (provider) {
     const payments = createPaymentWorker({ db, clock, log, provider, notify })
+    const reconcile = createReconciliation({ db, log, provider, settle: payments.settle })
     loops.push(
       every(
         PAYMENTS_EVERY_MS,
         async (isStopped) => {
-          if (mayWork()) await payments.applyEvents(isStopped)
+          if (!mayWork()) return
+          await payments.applyEvents(isStopped)
+          await payments.lookAtTopUps(isStopped)
         },
-        (error) => log.warn({ err: error }, 'payment events could not be read'),
+        (error) => log.warn({ err: error }, 'payment events and open top-ups could not be read'),
       ),
       every(
-        UNHEARD_EVERY_MS,
-        async () => {
-          if (mayWork()) await payments.askAboutUnheard()
+        RECONCILE_LOOK_EVERY_MS,
+        async (isStopped) => {
+          if (mayWork()) await reconcile(isStopped)
         },
-        (error) => log.warn({ err: error }, 'the payment provider could not be asked about open top-ups'),
+        (error) =>
+          log.warn({ err: error }, 'card money could not be compared with the payment provider; it goes on'),
       ),
     )
   }

@@ -10,10 +10,11 @@ import { createMemberAct } from '../src/dashboard/act.ts'
 import { keysArea } from '../src/dashboard/keys.ts'
 import { createMailOwners } from '../src/dashboard/mail-owners.ts'
 import { callerOfToken, tokensArea } from '../src/dashboard/tokens.ts'
-import { createPaymentWorker } from '../src/funding/apply-events.ts'
 import { checkBalances, upsertAlert } from '../src/funding/balance-alert.ts'
-import type { PaymentFact } from '../src/funding/provider.ts'
+import { createPaymentWorker } from '../src/funding/payment-worker.ts'
+import type { PaymentFact, PaymentProvider, ReadReversal } from '../src/funding/provider.ts'
 import { insertPaymentEvent, insertTopUp } from '../src/funding/queries.ts'
+import { createReconciliation } from '../src/funding/reconcile.ts'
 import { newReference } from '../src/funding/reference.ts'
 import { closeAccountDays } from '../src/ledger/account-days.ts'
 import { createOperator, type Operator } from '../src/operations/operator.ts'
@@ -404,36 +405,30 @@ async function recoverFromLoss(
 /** Top-ups that are credited, taken back, disputed, won, owed and written off, and an alert about it. */
 async function moneyInAndBack(database: TestDatabase, operator: Operator, account_id: string) {
   const { worker, dashboard } = database
-  let laterMs = 0
-  const later = { nowMs: () => clock.nowMs() + laterMs }
   const notify = { treasurers: async () => {}, chosen: async () => {} }
-  const session = (top_up_id: string) => ({
-    session: `cs_${top_up_id}`,
-    payment: `pi_${top_up_id}`,
-    account_id,
-    top_up_id,
-    amount_cents: 500,
-    currency: 'usd',
-    state: top_up_id === 'top_open' ? ('open' as const) : ('paid' as const),
+  const reversals = new Map<string, ReadReversal[]>()
+  const taken = (kind: ReadReversal['kind'], reference: string, amount_cents: number, isTaken = true) => ({
+    ...{ kind, reference, amount_cents, isTaken },
+    ...{ currency: 'usd', status: isTaken ? 'taken' : 'returned', isSettled: !isTaken },
   })
-  const payments = createPaymentWorker({
-    db: worker,
-    clock: later,
-    log: createLog('silent'),
-    notify,
-    provider: {
-      name: 'stripe',
-      open: async () => ({ session: '', url: '' }),
-      readSession: async (id) => session(id.slice(3)),
-      readCharge: async () => ({ payment: 'pi_top_1', refunded_cents: 100, currency: 'usd' }),
-      readDispute: async (id) => ({
-        payment: id.replace('du', 'pi_top'),
-        amount_cents: id === 'du_2' ? 500 : 300,
-        currency: 'usd',
-        state: 'won',
-      }),
+  const log = createLog('silent')
+  const provider: PaymentProvider = {
+    name: 'stripe',
+    open: async () => ({ session: '', url: '' }),
+    readSession: async (id) => {
+      if (id === 'cs_top_open') return { payment: null, state: 'open' }
+      return id === 'cs_top_3'
+        ? { payment: null, state: 'expired' }
+        : { payment: `pi_${id.slice(3)}`, state: 'paid' }
     },
-  })
+    readPayment: async (payment) => ({
+      ...{ payment, payer: { account_id, top_up_id: payment.slice(3) }, amount_cents: 500, currency: 'usd' },
+      ...{ isPaid: true, reversals: reversals.get(payment) ?? [] },
+    }),
+    endSession: async () => {},
+    list: async () => ({ found: [] }),
+  }
+  const payments = createPaymentWorker({ db: worker, clock, log, notify, provider })
   const ask = async (id: string, provider: 'bank' | 'stripe' = 'stripe') =>
     inAccount(dashboard, account_id, (tx) =>
       insertTopUp(tx, {
@@ -460,7 +455,13 @@ async function moneyInAndBack(database: TestDatabase, operator: Operator, accoun
       received_at,
     })
   }
-  const about = (top_up_id: string) => ({ account_id, top_up_id, session: `cs_${top_up_id}` })
+  const paid = (top_up_id: string) =>
+    report(`pi_${top_up_id}`, { what: 'paid', page: { account_id, top_up_id, session: `cs_${top_up_id}` } })
+  const take = async (payment: string, ...all: ReadReversal[]) => {
+    reversals.set(payment, all)
+    await report(payment, { what: 'taken' })
+    await payments.applyEvents()
+  }
   for (const id of ['top_1', 'top_2', 'top_open', 'top_3', 'top_4']) await ask(id)
   await ask('top_bank', 'bank')
   await ask('top_no', 'bank')
@@ -473,28 +474,32 @@ async function moneyInAndBack(database: TestDatabase, operator: Operator, accoun
       updated_at: new Date(),
     }),
   )
-  await checkBalances({ db: worker, clock: later, notify })
-  await report('pi_top_1', { kind: 'paid', ...about('top_1') })
-  await report('pi_top_1', { kind: 'refunded', charge: 'ch_1', amount_cents: 100, currency: 'usd' })
-  await report('cs_top_3', { kind: 'ended', ...about('top_3'), how: 'expired' })
-  await report('pi_top_2', { kind: 'dispute-won', dispute: 'du_2' })
+  await checkBalances({ db: worker, clock, notify })
+  await paid('top_1')
+  await paid('top_3')
   await payments.applyEvents()
+  await take('pi_top_1', taken('refund', 're_1', 100))
   await operator.adjustAccount(account_id, { change_cents: -400, reference: 'all', note: 'test' })
-  await report('pi_top_2', { kind: 'paid', ...about('top_2') })
-  await database.asOwner(`update payment_events set next_at = now()`)
+  await paid('top_2')
   await payments.applyEvents()
   await operator.adjustAccount(account_id, { change_cents: -400, reference: 'most', note: 'test' })
-  await report('pi_top_2', { kind: 'disputed', dispute: 'du_2', amount_cents: 500, currency: 'usd' })
-  await payments.applyEvents()
-  await report('pi_top_1', { kind: 'disputed', dispute: 'du_1', amount_cents: 300, currency: 'usd' })
-  await payments.applyEvents()
+  await take('pi_top_2', taken('dispute', 'du_2', 500))
+  await take('pi_top_1', taken('refund', 're_1', 100), taken('dispute', 'du_1', 500))
   await operator.confirmTopUp('top_bank', { amount_cents: 50, reference: 'bank' })
   await operator.rejectTopUp('top_no', 'test')
   const [owed] = await operator.listReceivables(10)
   await operator.writeOffReceivable(String(owed?.id), 'test')
-  laterMs = 3_600_000
-  expect(await payments.askAboutUnheard()).toBe(1)
-  await checkBalances({ db: worker, clock: later, notify })
+  await take('pi_top_1', { ...taken('refund', 're_1', 100), status: 'done' }, taken('dispute', 'du_1', 500))
+  await report('pi_top_1', { what: 'taken', reference: 'du_unknown' })
+  await payments.applyEvents()
+  await take('pi_top_2', taken('dispute', 'du_2', 500, false))
+  const { reviews } = await operator.listTopUps(10)
+  await operator.decideReview(String(reviews[0]?.id), 'test')
+  await database.asOwner('update top_ups set look_at = now()')
+  expect(await payments.lookAtTopUps()).toBeGreaterThan(1)
+  await createReconciliation({ db: worker, log, provider, settle: payments.settle })()
+  await operator.reconcilePayments()
+  await checkBalances({ db: worker, clock, notify })
 }
 
 async function changeKeysAndTokens(

@@ -1,11 +1,12 @@
 import type { AddressInfo } from 'node:net'
-import { type StripeSession, startStripe } from '@shopwire/harness'
+import { type StripeReversal, type StripeSession, startStripe } from '@shopwire/harness'
 import type { Member } from '../src/dashboard/member.ts'
 import { type MoneyDeps, moneyArea } from '../src/dashboard/money.ts'
 import { paymentsFamily } from '../src/edge/payments/payments-family.ts'
 import { createEdge } from '../src/edge/server.ts'
-import { createPaymentWorker } from '../src/funding/apply-events.ts'
 import type { Letter, Notify } from '../src/funding/notify.ts'
+import { createPaymentWorker } from '../src/funding/payment-worker.ts'
+import { createReconciliation } from '../src/funding/reconcile.ts'
 import { stripeEvents, stripeProvider } from '../src/funding/stripe.ts'
 import { createOperator } from '../src/operations/operator.ts'
 import { type Clock, systemClock } from '../src/platform/clock.ts'
@@ -17,6 +18,9 @@ import { testKeyring } from './shop.ts'
 
 export const ORIGIN = 'https://dashboard.example'
 export const BANK = [{ label: 'IBAN', value: 'GB33BUKB20201555555555' }]
+
+const log = createLog('silent')
+const MADE = { refund: 'refund.created', dispute: 'charge.dispute.created' } as const
 
 export type FundingShop = Awaited<ReturnType<typeof openFunding>>
 
@@ -33,6 +37,9 @@ export async function openFunding(options: { readonly clock?: Clock } = {}) {
       void letters.push({ to: `treasurers of ${account_id}`, letter }),
     chosen: async (_tx, _account_id, to, letter) => void letters.push({ to, letter }),
   }
+  const stripe = await startStripe()
+  const secrets = [stripe.secret(), 'whsec_of_next_month']
+  const provider = stripeProvider({ secretKey: 'sk_test_1', apiUrl: stripe.url, origin: ORIGIN })
   const operator = createOperator(
     {
       db: database.operator,
@@ -41,13 +48,10 @@ export async function openFunding(options: { readonly clock?: Clock } = {}) {
       cell: 'c1',
       admission: async () => ({ announce: async () => {} }) as never,
       notify,
+      payments: async () => provider,
     },
     'test',
   )
-  const stripe = await startStripe()
-  const secrets = [stripe.secret(), 'whsec_of_next_month']
-  const provider = stripeProvider({ secretKey: 'sk_test_1', apiUrl: stripe.url, origin: ORIGIN })
-  const log = createLog('silent')
   const edge = createEdge(
     { log, metrics: createMetrics('test'), connectionsMax: 1_000, connectionsPerAddressMax: 1_000 },
     [paymentsFamily({ db: database.dashboard, clock, stripe: stripeEvents(secrets) })],
@@ -64,6 +68,7 @@ export async function openFunding(options: { readonly clock?: Clock } = {}) {
   }
   const area = moneyArea({ db: database.dashboard, act: memberAct(database, clock), funding })
   const worker = createPaymentWorker({ db: database.worker, clock, log, provider, notify })
+  const reconcile = createReconciliation({ db: database.worker, log, provider, settle: worker.settle })
   const account = await operator.createAccount('Acme Bots')
 
   const memberOf = (account_id = account.id, role: Member['role'] = 'owner'): Member => ({
@@ -97,6 +102,7 @@ export async function openFunding(options: { readonly clock?: Clock } = {}) {
     area,
     funding,
     worker,
+    reconcile,
     account,
     memberOf,
     call,
@@ -123,6 +129,19 @@ export async function openFunding(options: { readonly clock?: Clock } = {}) {
 
     async balance(account_id = account.id): Promise<number> {
       return (await operator.showAccount(account_id)).balance_cents
+    },
+
+    /** Reports a refund or a dispute of the stand-in, as Stripe does when it was made. */
+    report(reversal: StripeReversal, type: string = MADE[reversal.object]): Promise<number> {
+      return this.post(stripe.event(type, reversal))
+    },
+
+    /** As if so much time had gone by for whatever the database has a time for. */
+    async pass(ms: number): Promise<void> {
+      await database.asOwner(`
+        update payment_events set next_at = next_at - ${ms} * interval '1 ms', received_at = received_at - ${ms} * interval '1 ms';
+        update top_ups set look_at = look_at - ${ms} * interval '1 ms';
+        update payment_reconciliations set due_at = due_at - ${ms} * interval '1 ms'`)
     },
 
     async close() {

@@ -69,6 +69,8 @@ export const PERSONAL_COLUMNS: Readonly<Record<string, Fate>> = {
   'payment_events.subject': 'ledger',
   'payment_events.facts': 'ledger',
   'payment_events.note': 'ledger',
+  'payment_reviews.subject': 'ledger',
+  'payment_reviews.note': 'ledger',
   'people.name': 'erased',
   'people.email': 'erased',
   'people.picture': 'erased',

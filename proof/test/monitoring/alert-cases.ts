@@ -98,6 +98,8 @@ export const ALERT_CASES: readonly AlertCase[] = [
   gauge('ShopwireLedgerRuleBroken', 'shopwire_verify_rules_violated', 0, 1),
   gauge('ShopwireVerifyStale', 'shopwire_verify_last_run_timestamp_seconds', NOW_AND, -3 * DAY),
   gauge('ShopwireSealStale', 'shopwire_seal_last_round_timestamp_seconds', NOW_AND, -DAY),
+  gauge('ShopwirePaymentReview', 'shopwire_payment_reviews', 0, 1),
+  gauge('ShopwirePaymentsNotReconciled', 'shopwire_payments_reconciled_timestamp_seconds', NOW_AND, -3 * DAY),
   gauge('ShopwireRefundRuleHeld', 'shopwire_refund_rule_held', 0, 1),
   counter('ShopwireEvidenceLost', 'shopwire_evidence_lost_total', { clearMin: 15 }),
   {

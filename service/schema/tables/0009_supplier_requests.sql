@@ -7,7 +7,7 @@ create table supplier_requests (
   line smallint not null,
   supplier text collate "C" not null references suppliers (name),
   -- Part of the request's id, from 1 for each line. Grows when a supplier has refused: the next one is another request.
-  round smallint not null default 1,
+  round integer not null default 1,
   -- Never changed: a repeated request must be the same request.
   sku text not null,
   qty smallint not null check (qty between 1 and 10),

@@ -26,8 +26,12 @@ create table top_ups (
   credited_seq bigint,
   -- Why it was rejected, or needs a person.
   note text check (char_length(note) <= 500),
-  -- When the provider was last asked about it.
-  checked_at timestamptz,
+  -- When the provider is asked about it next, by the clock of the database, because events can be lost. Null: not again by itself.
+  look_at timestamptz default now() + interval '5 minutes',
+  -- How many answers of the provider were applied. One counts only if none was applied since its question was asked.
+  answers integer not null default 0,
+  -- When the payment was last found at the provider by the reconciliation.
+  compared_at timestamptz,
   primary key (account_id, id),
   foreign key (account_id, credited_seq) references transfers (account_id, seq),
   constraint top_ups_credited check ((state = 'credited') = (credited_seq is not null)),
@@ -39,6 +43,8 @@ create unique index top_ups_reference on top_ups (reference);
 create unique index top_ups_transfer_once on top_ups (account_id, credited_seq) where credited_seq is not null;
 create index top_ups_payment on top_ups (provider_payment) where provider_payment is not null;
 create index top_ups_open on top_ups (created_at) where state in ('pending', 'review');
+create index top_ups_look on top_ups (look_at) where look_at is not null and provider <> 'bank';
+create index top_ups_by_card on top_ups (decided_at) where state = 'credited' and provider_payment is not null;
 
 alter table top_ups enable row level security;
 create policy all_accounts on top_ups
@@ -47,16 +53,20 @@ create policy all_accounts on top_ups
   using (true);
 create policy own_account on top_ups to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
 
--- Money that a provider took back after it was credited: a refund or a dispute. What the balance does not hold any more is owed.
+-- Money that a provider took back after it was credited: one refund or one dispute, by its id there. What the balance does not hold is owed.
 create table top_up_reversals (
   account_id text collate "C" not null,
   id text collate "C" not null,
   top_up_id text collate "C" not null,
   kind text not null check (kind in ('refund', 'dispute')),
-  -- The provider's name for it. A repeated report of one is the same one.
+  -- The provider's id of it and its own word for where it stands. It is settled when no change of that is expected any more.
   provider_reference text collate "C" not null,
-  amount_cents bigint not null check (amount_cents > 0),
-  -- amount = taken from the balance + owed + written off by an operator, until a dispute is won and all of it is returned.
+  provider_status text not null,
+  is_settled boolean not null,
+  -- What the provider took. Beyond what was credited nothing is booked: the difference is for a person to decide.
+  provider_cents bigint not null check (provider_cents > 0),
+  amount_cents bigint not null check (amount_cents >= 0),
+  -- amount = taken from the balance + owed + written off by an operator, until the refund fails or the dispute is won: then it is returned.
   taken_cents bigint not null check (taken_cents >= 0),
   owed_cents bigint not null check (owed_cents >= 0),
   written_off_cents bigint not null default 0 check (written_off_cents >= 0),
@@ -64,12 +74,15 @@ create table top_up_reversals (
   created_at timestamptz not null,
   primary key (account_id, id),
   foreign key (account_id, top_up_id) references top_ups (account_id, id),
+  constraint top_up_reversals_at_most check (amount_cents <= provider_cents),
   constraint top_up_reversals_sum check (taken_cents + owed_cents + written_off_cents = amount_cents),
   constraint top_up_reversals_returned check (returned_at is null or owed_cents = 0)
 );
 
-create unique index top_up_reversals_once on top_up_reversals (account_id, provider_reference);
+create unique index top_up_reversals_once on top_up_reversals (provider_reference);
+create index top_up_reversals_top_up on top_up_reversals (account_id, top_up_id);
 create index top_up_reversals_owed on top_up_reversals (account_id) where owed_cents > 0;
+create index top_up_reversals_unsettled on top_up_reversals (id) where not is_settled;
 
 alter table top_up_reversals enable row level security;
 create policy all_accounts on top_up_reversals
@@ -78,16 +91,16 @@ create policy all_accounts on top_up_reversals
   using (true);
 create policy own_account on top_up_reversals to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
 
--- Events of payment providers whose signature was verified, reduced to what is needed. Not of one account: a dispute does not say whose
--- payment it is about.
+-- Events of payment providers whose signature was verified, reduced to what is needed: which payment to ask about. Not of one account, because
+-- a dispute does not say whose payment it is about.
 create table payment_events (
   provider text collate "C" not null check (provider in ('stripe')),
   event_id text collate "C" not null check (char_length(event_id) between 1 and 255),
-  -- All events of one payment are applied together, so that their order does not matter.
+  -- The payment, or the page of it: all that is known of one is decided together, by one answer of the provider.
   subject text collate "C" not null check (char_length(subject) between 1 and 255),
   facts jsonb not null,
   received_at timestamptz not null,
-  state text not null default 'received' check (state in ('received', 'applied', 'ignored', 'review')),
+  state text not null default 'received' check (state in ('received', 'applied', 'ignored')),
   next_at timestamptz not null default now(),
   decided_at timestamptz,
   note text check (char_length(note) <= 500),
@@ -96,6 +109,46 @@ create table payment_events (
 
 create index payment_events_due on payment_events (next_at) where state = 'received';
 create index payment_events_subject on payment_events (subject);
+
+-- What only a person can decide: the provider and the ledger say different things, and no rule makes them agree. The same difference found
+-- again is the same row, also after somebody has decided it.
+create table payment_reviews (
+  id text collate "C" primary key,
+  provider text collate "C" not null check (provider in ('stripe')),
+  -- The payment, or the page of it.
+  subject text collate "C" not null check (char_length(subject) between 1 and 255),
+  note text collate "C" not null check (char_length(note) between 1 and 500),
+  account_id text collate "C" references accounts (id),
+  top_up_id text collate "C",
+  found_at timestamptz not null default now(),
+  -- Since when there is no such difference any more. It may come back.
+  gone_at timestamptz,
+  -- By a person, with the reason in the audit log: it is not asked about again.
+  decided_at timestamptz
+);
+
+create unique index payment_reviews_once on payment_reviews (provider, subject, note);
+create index payment_reviews_open on payment_reviews (found_at) where decided_at is null and gone_at is null;
+
+-- The comparison of everything the provider has with everything the ledger has, once a day. The run under way is kept page by page.
+create table payment_reconciliations (
+  provider text collate "C" primary key check (provider in ('stripe')),
+  -- What the provider made before this instant was compared by a run that ended.
+  compared_until timestamptz not null,
+  due_at timestamptz not null default now(),
+  finished_at timestamptz,
+  -- The run under way, null between runs: what it reads, until which instant, and after which id it goes on.
+  stage text check (stage in ('payments', 'refunds', 'disputes', 'ledger')),
+  started_at timestamptz,
+  read_until timestamptz,
+  after_id text,
+  -- Of this run, or of the last one.
+  compared bigint not null default 0,
+  asked bigint not null default 0,
+  -- One worker at a time; another one goes on when it stops.
+  leased_until timestamptz,
+  constraint payment_reconciliations_run check (num_nulls(stage, started_at, read_until) in (0, 3))
+);
 
 -- At which balance whom to write. The worker moves the state; see service/src/funding/balance-alert.ts.
 create table balance_alerts (

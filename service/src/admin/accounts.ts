@@ -5,7 +5,7 @@ import { printable } from '../platform/plain-text.ts'
 import type { CommandContext } from './command-context.ts'
 import { keyTable } from './keys.ts'
 import { parseDollars, parseLimit, parseSeq, parseSignedDollars, parseText } from './parse.ts'
-import { day, dollars, print, table } from './print.ts'
+import { day, describeCollected, dollars, print, table } from './print.ts'
 
 export function accountCommands(program: Command, context: CommandContext): void {
   const accounts = program.command('accounts').description('accounts of customers, and their balances')
@@ -142,7 +142,16 @@ export function accountCommands(program: Command, context: CommandContext): void
     .description('accept requests of a suspended account again')
     .action(async (id: string, _options, command: Command) => {
       const account = await context.operator().resumeAccount(id)
-      print(command, context, account, () => `Resumed ${account.id} "${printable(account.name)}".`)
+      print(command, context, account, () =>
+        [
+          `Resumed ${account.id} "${printable(account.name)}".`,
+          ...(account.owed_cents > 0
+            ? [
+                `It still owes ${dollars(account.owed_cents)}, which money that comes in pays first: shopwire-admin topups owed`,
+              ]
+            : []),
+        ].join('\n'),
+      )
     })
 
   accounts
@@ -183,9 +192,10 @@ function describeAccount(account: Account, balance_cents: number): string {
 
 const stateOf = ({ status, closed_at }: Account) => (closed_at ? 'closed' : status)
 
-function describeRecorded({ transfer, isNew }: Recorded): string {
+function describeRecorded({ transfer, isNew, balance_cents, collected_cents }: Recorded): string {
   const what = isNew ? 'Booked' : 'Already booked, nothing moved:'
-  return `${what} ${dollars(transfer.change_cents)} as ${transfer.id}; balance ${dollars(transfer.balance_after_cents)}.`
+  const booked = `${what} ${dollars(transfer.change_cents)} as ${transfer.id}; balance ${dollars(balance_cents)}.`
+  return collected_cents > 0 ? `${booked}\n${describeCollected(collected_cents)}` : booked
 }
 
 function statement(transfers: readonly Transfer[]): string {

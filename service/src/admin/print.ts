@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
+import { day, dollars } from '../platform/format.ts'
 import { printable } from '../platform/plain-text.ts'
 import type { CommandContext } from './command-context.ts'
 
-export { day, dollars } from '../platform/format.ts'
+export { day, dollars }
 
 /**
  * Prints a result as JSON for scripts or as lines for people. Control characters from data reach the terminal in neither. JSON
@@ -37,3 +38,6 @@ export function table(
       .trimEnd()
   return [line(head), ...shown.map(line)].join('\n')
 }
+
+/** Of money that came in, what went to something the account owed. */
+export const describeCollected = (cents: number) => `${dollars(cents)} of it paid what the account owed.`

@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import type { TopUp } from '../funding/queries.ts'
+import type { OperatorReads } from '../operations/reads.ts'
 import type { CommandContext } from './command-context.ts'
 import { parseDollars, parseLimit, parseText } from './parse.ts'
-import { day, dollars, print, table } from './print.ts'
+import { day, describeCollected, dollars, print, table } from './print.ts'
 
 export function topUpCommands(program: Command, context: CommandContext): void {
   const topUps = program.command('topups').description('money that customers want to add, and what they owe')
@@ -10,7 +11,7 @@ export function topUpCommands(program: Command, context: CommandContext): void {
   topUps
     .command('list')
     .option('--limit <n>', 'how many', parseLimit, 50)
-    .description('top-ups that wait for their money or for a decision, and payment events that need a person')
+    .description('top-ups that wait for their money or for a decision, and payments that need a person')
     .action(async ({ limit }: { limit: number }, command: Command) => {
       const shown = await context.reads().listTopUps(limit)
       print(command, context, shown, () =>
@@ -20,17 +21,17 @@ export function topUpCommands(program: Command, context: CommandContext): void {
             shown.top_ups.map(row),
             'No top-up is waiting.',
           ),
-          ...(shown.events.length === 0
+          ...(shown.reviews.length === 0
             ? []
             : [
                 '',
                 table(
-                  ['EVENT', 'RECEIVED', 'PAYMENT', 'WHY IT NEEDS A PERSON'],
-                  shown.events.map((event) => [
-                    event.event_id,
-                    day(event.received_at),
-                    event.subject,
-                    event.note ?? '',
+                  ['REVIEW', 'SINCE', 'PAYMENT', 'WHY IT NEEDS A PERSON'],
+                  shown.reviews.map((review) => [
+                    review.id,
+                    day(review.found_at),
+                    review.subject,
+                    review.note,
                   ]),
                   '',
                 ),
@@ -47,21 +48,22 @@ export function topUpCommands(program: Command, context: CommandContext): void {
       '--reference <text>',
       "the bank's own name for the payment; the same one twice is booked once",
     )
+    .option('--although-taken-back', 'credit a card payment of which the provider has taken some back')
     .description('the money has arrived: credit it')
     .action(
       async (
         named: string,
-        { amount, reference }: { amount: number; reference: string },
+        options: { amount: number; reference: string; althoughTakenBack?: true },
         command: Command,
       ) => {
-        const credited = await context.operator().confirmTopUp(named, { amount_cents: amount, reference })
+        const { amount: amount_cents, reference, althoughTakenBack: although_taken_back } = options
+        const confirmed = { amount_cents, reference, although_taken_back }
+        const credited = await context.operator().confirmTopUp(named, confirmed)
         print(command, context, credited, () =>
           [
             `${credited.isNew ? 'Credited' : 'Already credited, nothing moved:'} ${dollars(credited.credited_cents)} to ` +
               `${credited.top_up.account_id} as ${credited.transfer_id}; balance ${dollars(credited.balance_cents)}.`,
-            ...(credited.collected_cents > 0
-              ? [`${dollars(credited.collected_cents)} of it paid what the account owed.`]
-              : []),
+            ...(credited.collected_cents > 0 ? [describeCollected(credited.collected_cents)] : []),
           ].join('\n'),
         )
       },
@@ -75,6 +77,26 @@ export function topUpCommands(program: Command, context: CommandContext): void {
     .action(async (named: string, { reason }: { reason: string }, command: Command) => {
       const rejected = await context.operator().rejectTopUp(named, reason)
       print(command, context, rejected, () => `Rejected ${rejected.id} of ${rejected.account_id}.`)
+    })
+
+  topUps
+    .command('decided')
+    .argument('<review>', 'from "topups list"')
+    .requiredOption('--reason <text>', 'kept in the audit log', parseText)
+    .description('a payment that needed a person has been dealt with; books nothing')
+    .action(async (id: string, { reason }: { reason: string }, command: Command) => {
+      const decided = await context.operator().decideReview(id, reason)
+      print(command, context, decided, () => `Decided: ${decided.subject}. ${decided.note}.`)
+    })
+
+  topUps
+    .command('reconcile')
+    .option('--now', 'do not wait until it is due')
+    .description('compare all card money with the payment provider, and see how far that is')
+    .action(async ({ now }: { now?: true }, command: Command) => {
+      if (now) await context.operator().reconcilePayments()
+      const run = await context.reads().readReconciliation()
+      print(command, context, { reconciliation: run }, () => describeReconciliation(run))
     })
 
   topUps
@@ -117,6 +139,20 @@ export function topUpCommands(program: Command, context: CommandContext): void {
         return `${dollars(done.written_off_cents)} of ${done.account_id} written off. ${next}`
       })
     })
+}
+
+function describeReconciliation(run: Awaited<ReturnType<OperatorReads['readReconciliation']>>): string {
+  if (!run)
+    return 'Card money was never compared with a payment provider. A worker with SHOPWIRE_STRIPE_SECRET_KEY does it once a day.'
+  const counted = `${run.compared} compared, ${run.asked} of them asked about one by one`
+  return [
+    run.stage === null
+      ? `Compared until  ${day(run.compared_until)} UTC: ${counted}`
+      : `Under way       ${run.stage}, since ${day(run.started_at ?? run.due_at)} UTC: ${counted}`,
+    `Last finished   ${run.finished_at ? `${day(run.finished_at)} UTC` : 'never'}`,
+    `Due             ${day(run.due_at)} UTC`,
+    `Need a person   ${run.reviews}${run.reviews > 0 ? ': shopwire-admin topups list' : ''}`,
+  ].join('\n')
 }
 
 function row(top_up: TopUp): string[] {

@@ -59,11 +59,20 @@ export function reversedLetter(
   }
 }
 
-export function wonLetter(account: { readonly name: string }, top_up: TopUp, returned_cents: number): Letter {
+export function returnedLetter(
+  account: { readonly name: string },
+  top_up: TopUp,
+  kind: 'refund' | 'dispute',
+  returned_cents: number,
+): Letter {
+  const what =
+    kind === 'refund'
+      ? `A refund of the top-up ${printReference(top_up.reference)} did not reach the card: the bank sent it back.`
+      : `The dispute about the top-up ${printReference(top_up.reference)} was decided for the store.`
   return {
     subject: `${dollars(returned_cents)} returned to the balance of ${account.name}`,
     text: [
-      `The dispute about the top-up ${printReference(top_up.reference)} was decided for the store. ${dollars(returned_cents)} are back on the balance.`,
+      `${what} ${dollars(returned_cents)} are back on the balance.`,
       'An account that was suspended over it stays suspended until the store resumes it.',
       '',
       WHERE,

@@ -3,11 +3,12 @@ import { lockMoney, readBalance } from '../ledger/transfer.ts'
 import { recordAction } from '../platform/audit.ts'
 import type { Tx } from '../platform/db.ts'
 import { newId } from '../platform/ids.ts'
-import { refuse } from '../platform/trouble.ts'
-import { reversedLetter, wonLetter } from './letters.ts'
+import { assert, refuse } from '../platform/trouble.ts'
+import { returnedLetter, reversedLetter } from './letters.ts'
 import { dollars, type Notify } from './notify.ts'
+import type { ReadReversal } from './provider.ts'
 import {
-  callReturnDispute,
+  callReturnReversal,
   callTakeBack,
   callWriteOff,
   type Reversal,
@@ -18,61 +19,51 @@ import {
 /** In the audit log, for what happens without a person. */
 const ACTOR = 'worker:funding'
 
-export interface TakenBack {
-  readonly kind: 'refund' | 'dispute'
-  /** For a refund all that was refunded so far; for a dispute what it is about. */
-  readonly amount_cents: number
-  /** The charge or the dispute. */
-  readonly provider_reference: string
-}
-
 /**
- * Takes back what a provider took back, as far as the balance goes. What was spent already is owed, and the account is suspended: a
- * balance is never below zero. The same report twice changes nothing. Returns what was new of it.
+ * Takes back what a provider took back by one refund or dispute, as far as the balance goes. What was spent already is owed, and the account
+ * is suspended: a balance is never below zero. Returns how much was booked: less than was taken, where more was taken than credited.
  */
 export async function takeBack(
   tx: Tx,
   top_up: TopUp,
-  { kind, amount_cents, provider_reference }: TakenBack,
+  read: ReadReversal,
   notify: Notify,
   nowMs: number,
-): Promise<{ readonly amount_cents: number; readonly owed_cents: number }> {
+): Promise<number> {
   const { account_id } = top_up
-  const created_at = new Date(nowMs)
-  const reversal = { id: newId('rev', nowMs), kind, provider_reference, created_at }
-  const taken = await callTakeBack(tx, top_up, { ...reversal, reported_cents: amount_cents })
-  const { amount_cents: amount, owed_cents } = taken
-  if (amount === 0) return { amount_cents: 0, owed_cents: 0 }
+  const reversal = { id: newId('rev', nowMs), created_at: new Date(nowMs) }
+  const { amount_cents, taken_cents, owed_cents } = await callTakeBack(tx, top_up, reversal, read)
+  assert(amount_cents !== null, `${read.reference} is booked once`)
+  if (amount_cents === 0) return 0
   const account = await getAccount(tx, account_id)
   if (owed_cents > 0) {
     if (account.status !== 'suspended') await setAccountStatus(tx, account_id, 'suspended')
-    const reason = `${dollars(owed_cents)} of a ${kind} of ${dollars(amount)} are owed, ${reversal.id}`
+    const reason = `${dollars(owed_cents)} of a ${read.kind} of ${dollars(amount_cents)} are owed, ${reversal.id}`
     const entry = { actor: ACTOR, action: 'account.suspend', target: account_id }
     await recordAction(tx, { ...entry, account_id, details: { reason } })
   }
+  const taken = { kind: read.kind, amount_cents, taken_cents, owed_cents, id: reversal.id }
   await notify.treasurers(
     tx,
     account_id,
-    reversedLetter(account, top_up, { ...reversal, ...taken }, await readBalance(tx, account_id)),
+    reversedLetter(account, top_up, taken, await readBalance(tx, account_id)),
   )
-  return { amount_cents: amount, owed_cents }
+  return amount_cents
 }
 
-/** A dispute was decided for us: what it took is returned and nothing of it is owed. Undefined: this dispute has not been seen yet. */
+/** The refund failed or the dispute was won: what it took is returned, and nothing of it is owed. */
 export async function giveBack(
   tx: Tx,
   top_up: TopUp,
-  dispute: string,
+  booked: Reversal,
+  { status }: ReadReversal,
   notify: Notify,
   nowMs: number,
-): Promise<{ readonly returned_cents: number } | undefined> {
-  const { account_id } = top_up
-  const won = { dispute, at: new Date(nowMs) }
-  const { returned_cents, is_new } = await callReturnDispute(tx, top_up, won)
-  if (returned_cents === null) return undefined
-  if (!is_new) return { returned_cents: 0 }
-  await notify.treasurers(tx, account_id, wonLetter(await getAccount(tx, account_id), top_up, returned_cents))
-  return { returned_cents }
+): Promise<void> {
+  const { returned_cents } = await callReturnReversal(tx, booked, { status, at: new Date(nowMs) })
+  if (returned_cents === null) return
+  const account = await getAccount(tx, top_up.account_id)
+  await notify.treasurers(tx, top_up.account_id, returnedLetter(account, top_up, booked.kind, returned_cents))
 }
 
 /** An operator no longer expects what is owed: it was paid in another way, or is given up. */

@@ -1,6 +1,17 @@
 import Stripe from 'stripe'
 import { refuse, Unavailable } from '../platform/trouble.ts'
-import type { PaidSession, PaymentEvent, PaymentFact, PaymentProvider, ReadEvent } from './provider.ts'
+import type {
+  Listed,
+  ListedOne,
+  ListWindow,
+  Payer,
+  PaymentEvent,
+  PaymentFact,
+  PaymentProvider,
+  ReadEvent,
+  ReadReversal,
+  ReadSession,
+} from './provider.ts'
 import { printReference } from './reference.ts'
 
 export interface StripeOptions {
@@ -65,24 +76,134 @@ export function stripeProvider({ secretKey, apiUrl, origin, fetch }: StripeOptio
     },
 
     async readSession(id) {
-      return describeSession(await reached(() => stripe.checkout.sessions.retrieve(id)))
+      const session = await found(() => stripe.checkout.sessions.retrieve(id, { expand: ['payment_intent'] }))
+      return session && { payment: idOf(session.payment_intent) ?? null, state: stateOf(session) }
     },
 
-    async readCharge(id) {
-      const charge = await found(() => stripe.charges.retrieve(id))
-      if (charge === null) return null
-      const { payment_intent, amount_refunded: refunded_cents, currency } = charge
-      return { payment: idOf(payment_intent) ?? null, refunded_cents, currency }
+    async readPayment(id) {
+      const payment = await found(() => stripe.paymentIntents.retrieve(id))
+      if (payment === null) return null
+      const ofPayment = { payment_intent: id, limit: PAGE }
+      const refunds = await reached(() =>
+        stripe.refunds.list(ofPayment).autoPagingToArray({ limit: REVERSALS_MAX }),
+      )
+      const disputes = await reached(() =>
+        stripe.disputes.list(ofPayment).autoPagingToArray({ limit: REVERSALS_MAX }),
+      )
+      return {
+        payment: id,
+        payer: payerOf(payment.metadata),
+        amount_cents: payment.amount_received,
+        currency: payment.currency,
+        isPaid: payment.status === 'succeeded',
+        reversals: [...refunds.map(describeRefund), ...disputes.map(describeDispute)],
+      }
     },
 
-    async readDispute(id) {
-      const dispute = await found(() => stripe.disputes.retrieve(id))
-      if (dispute === null) return null
-      const { payment_intent, amount: amount_cents, currency, status } = dispute
-      const state = isInquiry(status) ? 'inquiry' : status === 'won' ? 'won' : 'open'
-      return { payment: idOf(payment_intent) ?? null, amount_cents, currency, state }
+    async endSession(id) {
+      try {
+        await reached(() => stripe.checkout.sessions.expire(id))
+      } catch (error) {
+        // Stripe says so of one that was paid, that has ended, and that it does not know.
+        if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) throw error
+      }
+    },
+
+    async list(what, window) {
+      const { data, has_more } = await reached(() => listOf(stripe, what, window))
+      const next = has_more ? data.at(-1)?.reference : undefined
+      return { found: data, ...(next !== undefined && { next }) }
     },
   }
+}
+
+const PAGE = 100
+const REVERSALS_MAX = 1_000
+
+/** Each with its payment in the same answer: whose it is, is written there. */
+async function listOf(stripe: Stripe, what: Listed, { from, until, after }: ListWindow) {
+  const paging = {
+    created: { gte: Math.floor(from.getTime() / 1000), lt: Math.ceil(until.getTime() / 1000) },
+    limit: PAGE,
+    ...(after !== undefined && { starting_after: after }),
+  }
+  if (what === 'payments') {
+    const { data, has_more } = await stripe.paymentIntents.list(paging)
+    return { data: data.map(describePayment), has_more }
+  }
+  const withPayment = { ...paging, expand: ['data.payment_intent'] }
+  const { data, has_more } =
+    what === 'refunds' ? await stripe.refunds.list(withPayment) : await stripe.disputes.list(withPayment)
+  return { data: data.map(describeTaken), has_more }
+}
+
+function describePayment({ id, metadata, status, amount_received }: Stripe.PaymentIntent): ListedOne {
+  const payer = status === 'succeeded' ? payerOf(metadata) : undefined
+  return { reference: id, payment: id, payer, amount_cents: amount_received, status }
+}
+
+function describeTaken({ id, payment_intent, amount, status }: Stripe.Refund | Stripe.Dispute): ListedOne {
+  const payer =
+    payment_intent !== null && typeof payment_intent === 'object'
+      ? payerOf(payment_intent.metadata)
+      : undefined
+  return {
+    reference: id,
+    payment: idOf(payment_intent) ?? '',
+    payer,
+    amount_cents: amount,
+    status: status ?? '',
+  }
+}
+
+/** Pages are opened with this: see `open`. */
+function payerOf(metadata: Stripe.Metadata): Payer | undefined {
+  const { account_id, top_up_id } = metadata
+  return account_id === undefined || top_up_id === undefined ? undefined : { account_id, top_up_id }
+}
+
+/** Whether Stripe has taken the money, and whether that can change by itself. */
+type Effect = Pick<ReadReversal, 'isTaken' | 'isSettled'>
+
+const REFUNDS: Readonly<Record<string, Effect>> = {
+  pending: { isTaken: true, isSettled: false },
+  requires_action: { isTaken: true, isSettled: false },
+  succeeded: { isTaken: true, isSettled: true },
+  failed: { isTaken: false, isSettled: true },
+  canceled: { isTaken: false, isSettled: true },
+}
+
+const DISPUTES: Readonly<Record<string, Effect>> = {
+  // An inquiry takes no money. It becomes a dispute of the same id, or nothing.
+  warning_needs_response: { isTaken: false, isSettled: false },
+  warning_under_review: { isTaken: false, isSettled: false },
+  warning_closed: { isTaken: false, isSettled: true },
+  prevented: { isTaken: false, isSettled: true },
+  needs_response: { isTaken: true, isSettled: false },
+  under_review: { isTaken: true, isSettled: false },
+  appeal_needs_response: { isTaken: true, isSettled: false },
+  appeal_under_review: { isTaken: true, isSettled: false },
+  lost: { isTaken: true, isSettled: true },
+  won: { isTaken: false, isSettled: true },
+}
+
+const describeRefund = ({ id, amount, currency, status }: Stripe.Refund) =>
+  describeReversal('refund', REFUNDS, { reference: id, amount_cents: amount, currency, status: status ?? '' })
+
+const describeDispute = ({ id, amount, currency, status }: Stripe.Dispute) =>
+  describeReversal('dispute', DISPUTES, { reference: id, amount_cents: amount, currency, status })
+
+function describeReversal(
+  kind: ReadReversal['kind'],
+  effects: Readonly<Record<string, Effect>>,
+  read: Pick<ReadReversal, 'reference' | 'amount_cents' | 'currency' | 'status'>,
+): ReadReversal {
+  const effect = effects[read.status]
+  if (effect) return { kind, ...read, ...effect }
+  throw refuse(
+    'conflict',
+    `The ${kind} ${read.reference} is "${read.status}" at the provider, which this release does not know.`,
+  )
 }
 
 /** Verifies with any of the secrets, so that a new one can be added before the old one is taken away. */
@@ -120,58 +241,38 @@ function readEvent(event: Stripe.Event): PaymentEvent | undefined {
   return found && { event_id: event.id, ...found }
 }
 
-/** Events of other business in the same Stripe account are not ours to record. */
-function readFact(event: Stripe.Event): { subject: string; fact: PaymentFact } | undefined {
-  switch (event.type) {
+/** Events of other business in the same Stripe account are not ours to record, where they say so. */
+function readFact({ type, data }: Stripe.Event): { subject: string; fact: PaymentFact } | undefined {
+  switch (type) {
     case 'checkout.session.completed':
     case 'checkout.session.async_payment_succeeded':
-      return fromSession(event.data.object, (about) =>
-        event.data.object.payment_status === 'unpaid' ? undefined : { kind: 'paid', ...about },
-      )
     case 'checkout.session.async_payment_failed':
-      return fromSession(event.data.object, (about) => ({ kind: 'ended', ...about, how: 'failed' }))
-    case 'checkout.session.expired':
-      return fromSession(event.data.object, (about) => ({ kind: 'ended', ...about, how: 'expired' }))
+    case 'checkout.session.expired': {
+      const { id: session, metadata, payment_intent } = data.object
+      const payer = payerOf(metadata ?? {})
+      return (
+        payer && {
+          subject: idOf(payment_intent) ?? session,
+          fact: { what: type, page: { session, ...payer } },
+        }
+      )
+    }
     case 'charge.refunded': {
-      const {
-        id: charge,
-        amount_refunded: amount_cents,
-        currency,
-        payment_intent,
-        metadata,
-      } = event.data.object
-      if (metadata.top_up_id === undefined) return undefined
-      return ofPayment(payment_intent, { kind: 'refunded', charge, amount_cents, currency })
+      const { payment_intent, metadata } = data.object
+      return payerOf(metadata) && ofPayment(payment_intent, { what: type })
     }
-    case 'refund.failed': {
-      const { id, payment_intent, amount } = event.data.object
-      const what = `The refund ${id} of ${amount} cents failed at the bank, and Stripe has the money again`
-      return ofPayment(payment_intent, { kind: 'unclear', what })
-    }
+    case 'refund.created':
+    case 'refund.updated':
+    case 'refund.failed':
     case 'charge.dispute.created':
-    case 'charge.dispute.funds_withdrawn': {
-      const { id: dispute, amount: amount_cents, currency, payment_intent, status } = event.data.object
-      if (isInquiry(status)) return undefined
-      return ofPayment(payment_intent, { kind: 'disputed', dispute, amount_cents, currency })
-    }
+    case 'charge.dispute.updated':
+    case 'charge.dispute.closed':
+    case 'charge.dispute.funds_withdrawn':
     case 'charge.dispute.funds_reinstated':
-      return ofPayment(event.data.object.payment_intent, {
-        kind: 'dispute-won',
-        dispute: event.data.object.id,
-      })
+      return ofPayment(data.object.payment_intent, { what: type, reference: data.object.id })
     default:
       return undefined
   }
-}
-
-function fromSession(
-  session: Stripe.Checkout.Session,
-  fact: (about: { account_id: string; top_up_id: string; session: string }) => PaymentFact | undefined,
-) {
-  const { account_id, top_up_id } = session.metadata ?? {}
-  if (account_id === undefined || top_up_id === undefined) return undefined
-  const found = fact({ account_id, top_up_id, session: session.id })
-  return found && { subject: idOf(session.payment_intent) ?? session.id, fact: found }
 }
 
 function ofPayment(payment: string | { id: string } | null, fact: PaymentFact) {
@@ -179,32 +280,19 @@ function ofPayment(payment: string | { id: string } | null, fact: PaymentFact) {
   return subject === undefined ? undefined : { subject, fact }
 }
 
-function describeSession(session: Stripe.Checkout.Session): PaidSession {
-  const { id, payment_intent, metadata, amount_total, currency, status, payment_status } = session
-  return {
-    session: id,
-    payment: idOf(payment_intent) ?? null,
-    account_id: metadata?.account_id ?? null,
-    top_up_id: metadata?.top_up_id ?? null,
-    amount_cents: amount_total ?? 0,
-    currency: currency ?? '',
-    state:
-      payment_status === 'paid'
-        ? 'paid'
-        : status === 'expired'
-          ? 'expired'
-          : status === 'complete'
-            ? 'processing'
-            : 'open',
-  }
+function stateOf({ status, payment_status, payment_intent }: Stripe.Checkout.Session): ReadSession['state'] {
+  if (payment_status === 'paid') return 'paid'
+  if (status === 'expired') return 'expired'
+  if (status !== 'complete') return 'open'
+  // A bank debit takes days. When it fails, its payment waits for another card, which the page no longer asks for.
+  const paid =
+    payment_intent !== null && typeof payment_intent === 'object' ? payment_intent.status : undefined
+  return paid === 'requires_payment_method' || paid === 'canceled' ? 'failed' : 'processing'
 }
 
 function idOf(thing: string | { id: string } | null): string | undefined {
   return typeof thing === 'string' ? thing : thing?.id
 }
-
-/** An inquiry takes no money. It becomes a dispute of the same id, or nothing. */
-const isInquiry = (status: string) => status.startsWith('warning_')
 
 /** Null: Stripe knows nothing by this id. */
 async function found<Thing>(ask: () => Promise<Thing>): Promise<Thing | null> {

@@ -5,11 +5,10 @@ import { refuse } from '../platform/trouble.ts'
 import { creditedLetter } from './letters.ts'
 import { dollars, type Notify } from './notify.ts'
 import {
-  callCollectOwed,
   callConfirmTopUp,
   callCreditPaidTopUp,
   lockTopUp,
-  selectOwed,
+  selectCreditReference,
   selectTopUpOfTransfer,
   type TopUp,
   updateTopUp,
@@ -35,7 +34,7 @@ export interface Credited {
   readonly isNew: boolean
 }
 
-/** Credits a locked top-up. Money that the account owes after a dispute is taken from it in the same transaction. */
+/** Credits a locked top-up. What the account owes is taken from it in the same transaction, as from all money that comes in. */
 export async function credit(
   tx: Tx,
   top_up: TopUp,
@@ -49,7 +48,8 @@ export async function credit(
     payment === undefined
       ? callConfirmTopUp(tx, top_up, booking)
       : callCreditPaidTopUp(tx, top_up, payment, booking)
-  const { transfer, isNew } = await fund(tx, account_id, { amount_cents, reference, note }, nowMs, book)
+  const recorded = await fund(tx, account_id, { amount_cents, reference, note }, nowMs, book)
+  const { transfer, isNew, balance_cents, collected_cents } = recorded
   if (!isNew) {
     // Booked by hand before: this top-up gets that transfer, unless another one has it.
     const other = await selectTopUpOfTransfer(tx, account_id, transfer.seq)
@@ -61,7 +61,6 @@ export async function credit(
     }
     await book({ ...transfer, reference, created_at: new Date(nowMs) })
   }
-  const { balance_cents, collected_cents } = await collect(tx, account_id, nowMs)
   const letter = creditedLetter(await getAccount(tx, account_id), top_up, amount_cents, balance_cents)
   await notify.chosen(tx, account_id, { person_ids: [top_up.created_by], emails: [] }, letter)
   return {
@@ -72,20 +71,6 @@ export async function credit(
     collected_cents,
     isNew: true,
   }
-}
-
-async function collect(tx: Tx, account_id: string, nowMs: number) {
-  let [balance_cents, collected_cents] = [await readBalance(tx, account_id), 0]
-  for (const owed of await selectOwed(tx, account_id)) {
-    if (balance_cents === 0) break
-    const collected = await callCollectOwed(tx, owed, {
-      note: `Owed for the ${owed.kind} of ${dollars(owed.amount_cents)}, ${owed.id}`,
-      at: new Date(nowMs),
-    })
-    balance_cents = collected.balance_after_cents
-    collected_cents += collected.collected_cents
-  }
-  return { balance_cents, collected_cents }
 }
 
 /** States in which an operator may still say that the money came. */
@@ -102,11 +87,12 @@ export async function confirmTopUp(
   const top_up = await lockTopUp(tx, account_id, id)
   if (!top_up) throw refuse('not_found', `There is no top-up ${id}.`)
   if (top_up.state === 'credited' && top_up.credited_seq !== null) {
-    if (top_up.credited_cents !== arrived.amount_cents) {
+    const by = await selectCreditReference(tx, top_up)
+    if (top_up.credited_cents !== arrived.amount_cents || by?.reference !== arrived.reference) {
       throw refuse(
         'conflict',
-        `${id} was credited with ${dollars(top_up.credited_cents ?? 0)} as tr_${top_up.credited_seq} before. Nothing was booked. ` +
-          'If a second payment came, book it with "shopwire-admin accounts fund".',
+        `${id} was credited by "${by?.reference}" with ${dollars(top_up.credited_cents ?? 0)} as tr_${top_up.credited_seq} before. ` +
+          'Nothing was booked. If a second payment came, book it with "shopwire-admin accounts fund".',
       )
     }
     return {

@@ -24,6 +24,10 @@ export interface Recorded {
   readonly transfer: Transfer
   /** False when this reference had been recorded before: no money moved this time. */
   readonly isNew: boolean
+  /** Now, after what was collected. */
+  readonly balance_cents: number
+  /** Taken from it at once for what the account owed: `move_balance` does that with all money that comes in. */
+  readonly collected_cents: number
   /** Another account's transfer with this reference, when the operator confirmed that it is a different payment. */
   readonly alsoBookedAs?: { readonly account_id: string; readonly transfer_id: string }
 }
@@ -153,7 +157,8 @@ async function recordOnce(
   const balance_cents = await lockedBalance(tx, account_id)
   const earlier = await selectTransferByReference(tx, account_id, move.kind, move.reference)
   if (earlier) {
-    if (earlier.change_cents === move.change_cents) return { transfer: earlier, isNew: false }
+    if (earlier.change_cents === move.change_cents)
+      return { transfer: earlier, isNew: false, balance_cents, collected_cents: 0 }
     throw refuse(
       'invalid_request',
       `The reference "${move.reference}" was recorded with another amount (${earlier.change_cents} cents). Use a new reference.`,
@@ -175,7 +180,9 @@ async function recordOnce(
   }
   const { seq, balance_after_cents } = booked
   const transfer = { ...move, ...booking, seq, id: `tr_${seq}`, balance_after_cents, order_id: null }
-  return { transfer, isNew: true }
+  const now_cents = await readBalance(tx, account_id)
+  const collected_cents = balance_after_cents - now_cents
+  return { transfer, isNew: true, balance_cents: now_cents, collected_cents }
 }
 
 function assertAmount(cents: number, min: number) {

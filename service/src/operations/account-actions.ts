@@ -2,6 +2,7 @@ import type { Scope } from '@shopwire/contract'
 import type { Admission } from '../access/admission.ts'
 import { type Account, assertOpen, createAccount, getAccount, setAccountStatus } from '../accounts/account.ts'
 import { type ApiKey, createKey, revokeKey } from '../accounts/api-key.ts'
+import { sumOwed } from '../funding/queries.ts'
 import { adjust, type Funding, fund, type Recorded } from '../ledger/transfer.ts'
 import type { Db } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
@@ -45,7 +46,10 @@ export function accountActions({ db, keyring, cell, admission }: AccountActionDe
       }),
 
     suspendAccount: (account_id: string, reason: string) => changeStatus(account_id, 'suspended', reason),
-    resumeAccount: (account_id: string) => changeStatus(account_id, 'active', null),
+    async resumeAccount(account_id: string): Promise<Account & { owed_cents: number }> {
+      const account = await changeStatus(account_id, 'active', null)
+      return { ...account, ...(await sumOwed(db, account_id)) }
+    },
 
     /** Final. Returns only when no process admits a request of the account any more. */
     async closeAccount(account_id: string, reason: string): Promise<Closed> {

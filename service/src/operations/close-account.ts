@@ -111,6 +111,7 @@ interface Obstacles {
   readonly orders: number
   readonly owed_cents: number
   readonly top_ups: number
+  readonly reviews: number
   readonly requests: number
   readonly keys: number
 }
@@ -121,6 +122,7 @@ const selectObstacles = (tx: Tx, account_id: string) =>
            (select count(*) from paid_orders o where o.account_id = a.id) as orders,
            (select coalesce(sum(r.owed_cents), 0)::bigint from top_up_reversals r where r.account_id = a.id) as owed_cents,
            (select count(*) from top_ups t where t.account_id = a.id and t.state in ('pending', 'review')) as top_ups,
+           (select count(*) from payment_reviews p where p.account_id = a.id and p.decided_at is null and p.gone_at is null) as reviews,
            (select count(*) from supplier_requests s where s.account_id = a.id and s.ended_at is null) as requests,
            (select count(*) from api_keys k where k.account_id = a.id and k.revoked_at is null) as keys
       from accounts a
@@ -136,6 +138,7 @@ function problemsOf(account_id: string, found: Obstacles): string[] {
       `${found.requests} request(s) to suppliers are open: collect them or give them up ("shopwire-admin suppliers unsettled").`,
     found.top_ups > 0 &&
       `${found.top_ups} top-up(s) are open: confirm or reject them ("shopwire-admin topups list").`,
+    found.reviews > 0 && `${found.reviews} payment(s) of it need a person: see "shopwire-admin topups list".`,
     found.owed_cents > 0 &&
       `it owes $${cents(found.owed_cents)}: collect it or write it off ("shopwire-admin topups owed").`,
     found.balance_cents > 0 &&

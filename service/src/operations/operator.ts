@@ -8,7 +8,7 @@ import type { Journal } from '../supply/journal.ts'
 import { type AccountActionDeps, accountActions } from './account-actions.ts'
 import type { Act } from './act.ts'
 import { catalogueActions } from './catalogue-actions.ts'
-import { fundingActions } from './funding-actions.ts'
+import { type FundingActionDeps, fundingActions } from './funding-actions.ts'
 import { jobActions } from './job-actions.ts'
 import { notifyPeople } from './notify-people.ts'
 import { operatorTokenActions } from './operator-tokens.ts'
@@ -29,6 +29,8 @@ export interface OperatorDeps extends AccountActionDeps, PeopleActionDeps {
   readonly clock: Clock
   /** Instead of mail to the people of an account. */
   readonly notify?: Notify
+  /** How the payment provider is reached, where this program may. */
+  readonly payments?: FundingActionDeps['payments']
   /** How suppliers are reached; by the built-in fetch, without an egress proxy, when absent. */
   readonly fetch?: typeof globalThis.fetch
   /** Of sold links, if the store keeps one. */
@@ -54,7 +56,10 @@ export function createOperator(deps: OperatorDeps, actor: string) {
     ...createReads(db),
     ...accountActions(deps, act),
     ...catalogueActions(act),
-    ...fundingActions(deps.notify ?? notifyPeople(keyring, clock), act),
+    ...fundingActions(
+      { db, notify: deps.notify ?? notifyPeople(keyring, clock), payments: deps.payments },
+      act,
+    ),
     ...jobActions(act),
     ...orderActions(db, vault, deps.journal, act),
     ...operatorTokenActions(actor, act),

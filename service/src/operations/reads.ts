@@ -4,7 +4,8 @@ import { compareCatalogue, type ImportOptions, objectionTo } from '../catalogue/
 import { everyItem, type ItemFacts, listItems, readRevision, showItem } from '../catalogue/item.ts'
 import { SERVED_AT_ONCE_MAX, SERVED_WITHIN_MS } from '../catalogue/live-catalogue.ts'
 import { listStoreWindows, readStoreState } from '../catalogue/store-state.ts'
-import { selectEventsInReview, selectOpenTopUps, selectReceivables } from '../funding/queries.ts'
+import { selectOpenTopUps, selectReceivables, selectReviews } from '../funding/queries.ts'
+import { selectReconciliation } from '../funding/reconcile-queries.ts'
 import { readBalance, readStatement } from '../ledger/transfer.ts'
 import { findOrder, readWholeOrder } from '../orders/find-order.ts'
 import { listOrdersOfItem } from '../orders/orders-of-item.ts'
@@ -68,10 +69,11 @@ export function createReads(db: Db) {
 
     listOperatorTokens: () => listOperatorTokens(db),
 
-    /** Top-ups and payment events that wait for a person. */
+    /** Top-ups that wait for their money, and payments that wait for a person. */
     async listTopUps(limit: number) {
-      return { top_ups: await selectOpenTopUps(db, limit), events: await selectEventsInReview(db) }
+      return { top_ups: await selectOpenTopUps(db, limit), reviews: await selectReviews(db, limit) }
     },
+    readReconciliation: async () => (await selectReconciliation(db)) ?? null,
     listReceivables: (limit: number) => selectReceivables(db, limit),
 
     /** What an import would change, and why it would be refused. */

@@ -1,3 +1,4 @@
+import { requestReconciliation } from '../funding/reconcile-queries.ts'
 import { compareJournal, countSold, type JournalComparison } from '../orders/compare-journal.ts'
 import { keepLostLinks, type LostLinksKept } from '../orders/keep-lost-links.ts'
 import { CLOCKS_APART_MS } from '../orders/lost-orders.ts'
@@ -146,6 +147,8 @@ export function recoveryActions(db: Db, vault: LinkVault, actor: string, act: Ac
         confirmed_by: actor,
         at: new Date(nowMs),
       })
+      // What the provider reported before the restore may be gone.
+      await requestReconciliation(tx)
       const details = {
         before: nameIdentity(database.recorded),
         after: present,

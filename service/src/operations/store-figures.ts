@@ -73,6 +73,8 @@ export function exposeStoreFigures({
   metrics.noncesBytes.from(() => fresh()?.nonces_bytes)
   metrics.verifyLastRun.from(() => fresh()?.verified_at_s)
   metrics.sealLastRound.from(() => fresh()?.sealed_at_s)
+  metrics.paymentReviews.from(() => fresh()?.payment_reviews)
+  metrics.paymentsReconciled.from(() => fresh()?.reconciled_at_s ?? undefined)
   metrics.verifyRulesViolated.from(() => fresh()?.rules_violated ?? undefined)
 
   /** What operators did is counted by the leader alone; the others follow the log, to go on from there. */
@@ -135,6 +137,8 @@ interface Figures {
   readonly verified_at_s: number
   readonly rules_violated: number | null
   readonly sealed_at_s: number
+  readonly payment_reviews: number
+  readonly reconciled_at_s: number | null
 }
 
 interface OperatorAction {
@@ -211,7 +215,11 @@ const readFigures = (db: Queryable) =>
            coalesce((select n_live_tup from pg_stat_user_tables where relid = 'spent_nonces'::regclass), 0) as nonces,
            pg_relation_size('spent_nonces') as nonces_bytes,
            coalesce(extract(epoch from v.finished_at), 0)::float8 as verified_at_s, v.violated as rules_violated,
-           (select extract(epoch from finished_at)::float8 from seal_progress) as sealed_at_s
+           (select extract(epoch from finished_at)::float8 from seal_progress) as sealed_at_s,
+           (select count(*) from payment_reviews where decided_at is null and gone_at is null) as payment_reviews,
+           -- Before the first one has ended, since when it could have.
+           (select extract(epoch from coalesce(min(finished_at), min(compared_until)))::float8
+              from payment_reconciliations) as reconciled_at_s
       from clock c
      cross join (select count(*) as orders_waiting,
                         coalesce(greatest(extract(epoch from clock_timestamp() - min(created_at)), 0), 0)::float8 as oldest_order_s

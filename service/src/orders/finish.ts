@@ -1,15 +1,17 @@
 import { lockMoney, refund } from '../ledger/transfer.ts'
 import type { Tx } from '../platform/db.ts'
+import { KekMissing } from '../platform/encryption.ts'
+import { newId } from '../platform/ids.ts'
 import { assert, refuse } from '../platform/trouble.ts'
 import { checkLink, type LinkVault } from '../supply/gift-link.ts'
 import type { Journal } from '../supply/journal.ts'
 import { markPools, returnToPool } from '../supply/pool.ts'
-import { lockItemSupply } from '../supply/queries.ts'
+import { insertSetAside, lockItemSupply } from '../supply/queries.ts'
 import { recordLinks } from '../supply/record-links.ts'
 import { selectIsOwed } from '../supply/request-queries.ts'
 import { recordEvent } from '../webhooks/events.ts'
 import { finishDelivery, keepLinks, type OrderName } from './delivery.ts'
-import { deleteOrderLinks, selectOrderLinkHashes } from './link-queries.ts'
+import { deleteOrderLinks, type HeldLinkRow, selectOrderLinkHashes } from './link-queries.ts'
 import { lockOrder, type OrderRow, selectOpenLines, selectOrder, updateCancelled } from './queries.ts'
 import { endOrderJob } from './waiting.ts'
 
@@ -131,12 +133,34 @@ async function giveBackLinks(tx: Tx, vault: LinkVault, order: OrderName, nowMs: 
   await lockItemSupply(tx, items)
   for (const line of lines) {
     const ofLine = held.filter((link) => link.line === line.line)
-    const links = await Promise.all(
-      ofLine.map((link) =>
-        vault.openFromOrder(link.link_sealed, { ...order, line: line.line, unit: link.unit }),
-      ),
-    )
+    const opened = await Promise.all(ofLine.map((link) => openHeld(vault, order, link)))
+    const links = opened.filter((link) => link !== undefined)
     await returnToPool(tx, vault, line.id, links, nowMs)
+    // A damaged one must not keep the customer's money. It cannot be sold, and an operator sees it: "shopwire-admin pool set-aside".
+    const damaged = ofLine.filter((_, n) => opened[n] === undefined)
+    for (const { link_sealed, link_kek_id, link_hash } of damaged) {
+      const at = new Date(nowMs)
+      const link = {
+        item_id: line.id,
+        id: newId('pl', nowMs),
+        link_sealed,
+        link_kek_id,
+        link_hash,
+        loaded_at: at,
+      }
+      await insertSetAside(tx, link, at)
+    }
   }
   await markPools(tx, items, nowMs)
+}
+
+/** Undefined: it is damaged. */
+async function openHeld(vault: LinkVault, order: OrderName, held: HeldLinkRow): Promise<string | undefined> {
+  try {
+    return await vault.openFromOrder(held.link_sealed, { ...order, line: held.line, unit: held.unit })
+  } catch (error) {
+    // The row names the same key as the sealed bytes, so the key is missing in the configuration.
+    if (error instanceof KekMissing && error.kekId === held.link_kek_id) throw error
+    return undefined
+  }
 }

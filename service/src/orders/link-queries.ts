@@ -14,6 +14,8 @@ export interface HeldLinkRow {
   readonly line: number
   readonly unit: number
   readonly link_sealed: Buffer
+  readonly link_kek_id: string
+  readonly link_hash: Buffer
   readonly source: string
 }
 
@@ -89,4 +91,4 @@ export const deleteOrderLinks = (tx: Tx, account_id: string, order_id: string) =
        and k.order_id = ${order_id}
        and k.line = h.line
        and k.unit = h.unit
-    returning k.line, k.unit, k.link_sealed, k.source`)
+    returning k.line, k.unit, k.link_sealed, k.link_kek_id, k.link_hash, k.source`)

@@ -650,6 +650,17 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
       action:
         'More than three hours ago: see why the leading worker does not seal. What is not sealed can be changed without a trace.',
     }),
+    paymentReviews: reading(WORKER, {
+      name: 'shopwire_payment_reviews',
+      help: 'Payments about which provider and ledger differ and only a person can decide.',
+      action: 'shopwire-admin topups list says why for each; see "Funding" in the documentation.',
+    }),
+    paymentsReconciled: reading(WORKER, {
+      name: 'shopwire_payments_reconciled_timestamp_seconds',
+      help: 'When all card money was last compared with the payment provider; no series where no cards are taken.',
+      action:
+        'More than two days ago: the provider does not answer or refuses the key. Read the log of the workers.',
+    }),
     figuresAge: reading(WORKER, {
       name: 'shopwire_store_figures_age_seconds',
       help: 'Age of the figures that this worker reads from the database for the whole store; no series at workers that do not.',

@@ -79,8 +79,9 @@ test('an account with money, orders, a debt or open requests is not closed, and 
     insert into top_ups (account_id, id, provider, amount_cents, reference, created_by, created_by_name, created_at)
     values (${account_id}, 'top_1', 'bank', 5000, 'RF18TOP1', 'person_x', 'Zelda', now())`)
   await shop.database.owner.run(sql`
-    insert into top_up_reversals (account_id, id, top_up_id, kind, provider_reference, amount_cents, taken_cents, owed_cents, created_at)
-    values (${account_id}, 'rev_1', 'top_1', 'dispute', 'dp_1', 700, 0, 700, now())`)
+    insert into top_up_reversals (account_id, id, top_up_id, kind, provider_reference, provider_status, is_settled, provider_cents,
+                                  amount_cents, taken_cents, owed_cents, created_at)
+    values (${account_id}, 'rev_1', 'top_1', 'dispute', 'dp_1', 'lost', true, 700, 700, 0, 700, now())`)
   await shop.database.owner.run(sql`
     insert into suppliers (name, url, secret_sealed, secret_kek_id, timeout_ms, created_at)
     values ('acme', 'https://acme.example/', '', 'none', 1000, now())`)

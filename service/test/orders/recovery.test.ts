@@ -248,7 +248,12 @@ test('an order that gets its link back and is cancelled leaves it set aside', as
   await copy.operator.compareWithJournal(copy.journal, { from: undefined, apply: true })
   const { present } = await readDatabaseState(copy.database.owner)
   const identity = `${present.system_identifier}/${present.timeline}`
+  await copy.database.asOwner(
+    `insert into payment_reconciliations (provider, compared_until, due_at) values ('stripe', now(), now() + interval '1 day')`,
+  )
   await copy.operator.openStore(copy.journal, { identity, withoutJournal: false })
+  // What the payment provider reported in the lost time is gone too.
+  expect((await copy.operator.readReconciliation())?.due_at.getTime()).toBeLessThanOrEqual(Date.now())
   await copy.operator.cancelOrder(waiting, 'test')
   expect(
     await copy.database.owner.many(

@@ -40,12 +40,13 @@ test.each([
 
 test('nothing is recorded as taken from an account that has no balance', async () => {
   const reversal = `
-    insert into top_up_reversals (account_id, id, top_up_id, kind, provider_reference, amount_cents, taken_cents, owed_cents, created_at)
-    values ('acct_none', 'rev_1', 'top_1', 'dispute', 'du_1', 500, 0, 500, now())`
+    insert into top_up_reversals (account_id, id, top_up_id, kind, provider_reference, provider_status, is_settled, provider_cents,
+                                  amount_cents, taken_cents, owed_cents, created_at)
+    values ('acct_none', 'rev_1', 'top_1', 'dispute', 'du_1', 'lost', true, 500, 500, 0, 500, now())`
   await expect(
     attempt(async (client) => {
       await client.query(reversal)
-      await client.query(`select collect_owed('acct_none', 'rev_1', null, now())`)
+      await client.query(`select collect_owed('acct_none', now())`)
     }),
   ).rejects.toThrow('account acct_none has no balance')
   const topUp = `
@@ -56,7 +57,7 @@ test('nothing is recorded as taken from an account that has no balance', async (
     attempt(async (client) => {
       await client.query(topUp)
       await client.query(
-        `select take_back_top_up('acct_none', 'top_1', 'rev_2', 'dispute', 'du_2', 500, now())`,
+        `select take_back_top_up('acct_none', 'top_1', 'rev_2', 'dispute', 'du_2', 'lost', true, 500, now())`,
       )
     }),
   ).rejects.toThrow('account acct_none has no balance')

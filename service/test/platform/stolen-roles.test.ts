@@ -510,8 +510,9 @@ describe('threat 70: with the database role of the worker in the hands of an int
      values ('acct_x', 'top_x', 'stripe', 500000, 'RF00X', 'cs_x', 'x', 'x', ${now})`,
     `update top_ups set amount_cents = 500000`,
     `update top_ups set credited_cents = null, credited_seq = null, state = 'pending'`,
-    `insert into top_up_reversals (account_id, id, top_up_id, kind, provider_reference, amount_cents, taken_cents, owed_cents, created_at)
-     values ('acct_x', 'rev_x', 'top_x', 'dispute', 'du_x', 500000, 500000, 0, ${now})`,
+    `insert into top_up_reversals (account_id, id, top_up_id, kind, provider_reference, provider_status, is_settled, provider_cents,
+                                   amount_cents, taken_cents, owed_cents, created_at)
+     values ('acct_x', 'rev_x', 'top_x', 'dispute', 'du_x', 'lost', true, 500000, 500000, 500000, 0, ${now})`,
     'update top_up_reversals set returned_at = null',
     `insert into payment_events (provider, event_id, subject, facts, received_at) values ('stripe', 'evt_x', 'x', '{}', ${now})`,
     `insert into supplier_transfers (supplier, kind, reference, amount_cents, booked_at)
@@ -588,16 +589,16 @@ describe('threat 70: with the database role of the worker in the hands of an int
     const id = await topUp('stripe')
     await asIntruder('worker', credit(id, 'pi_won'))
     const before = await balance()
-    const won = (dispute: string) =>
-      `select returned_cents from return_dispute('${account_id}', '${id}', '${dispute}', ${now})`
-    await asIntruder('worker', won('du_none'))
+    const won = (reversal: string) =>
+      `select returned_cents from return_reversal('${account_id}', '${reversal}', 'won', ${now})`
+    await expect(asIntruder('worker', won('rev_none'))).rejects.toMatchObject({ code: 'P0002' })
     await expect(await balance()).toBe(before)
     await asIntruder(
       'worker',
-      `select taken_cents from take_back_top_up('${account_id}', '${id}', 'rev_1', 'dispute', 'du_1', 999999, ${now})`,
+      `select taken_cents from take_back_top_up('${account_id}', '${id}', 'rev_1', 'dispute', 'du_1', 'open', false, 999999, ${now})`,
     )
     expect(await balance()).toBe(before - 500)
-    await asIntruder('worker', won('du_1'), won('du_1'))
+    await asIntruder('worker', won('rev_1'), won('rev_1'))
     expect(await balance()).toBe(before)
   })
 })

@@ -8,7 +8,7 @@ import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { createLinkVault } from '../../src/supply/gift-link.ts'
 import { INVARIANTS } from '../../src/wiring.ts'
-import { randomOf } from './random.ts'
+import { randomOf } from '../random.ts'
 import { type Lane, runSchedule, ScheduleFailed } from './schedule.ts'
 import { startSimulatedSuppliers } from './suppliers.ts'
 

@@ -3,7 +3,7 @@ import { type Db, sql } from '../../src/platform/db.ts'
 import { Refusal } from '../../src/platform/trouble.ts'
 import { requestId } from '../../src/supply/obligation.ts'
 import { itemOf, putItems } from '../items.ts'
-import type { Random } from './random.ts'
+import type { Random } from '../random.ts'
 import type { SimulatedSupplier, startSimulatedSuppliers } from './suppliers.ts'
 import { type Death, startSimulatedWorker, type WorkerDeps } from './worker.ts'
 

@@ -38,7 +38,9 @@ begin
          provider_payment = coalesce(p_payment, t.provider_payment),
          credited_cents = p_amount_cents,
          credited_seq = seq,
-         note = null
+         note = null,
+         -- By the word of a person: the provider may have a page that can still be paid, or may have taken something back already.
+         look_at = case when p_payment is null then now() end
    where t.account_id = p_account_id
      and t.id = p_top_up_id;
 end

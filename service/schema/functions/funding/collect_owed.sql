@@ -1,33 +1,32 @@
--- Takes what is owed under one reversal, as far as the balance goes.
-create or replace function collect_owed(
-  p_account_id text, p_reversal_id text, p_note text, p_at timestamptz,
-  out collected_cents bigint, out balance_after_cents bigint
-)
+-- Takes what an account owes, oldest first, as far as the balance goes. Called by move_balance whenever money comes in.
+create or replace function collect_owed(p_account_id text, p_at timestamptz)
+returns void
 language plpgsql
-security definer
 set search_path = pg_catalog, shopwire, pg_temp
 as $$
 declare
-  v_owed bigint;
+  v_balance bigint := lock_balance(p_account_id);
+  v_reversal record;
+  v_collected bigint;
 begin
-  balance_after_cents := lock_balance(p_account_id);
-  select r.owed_cents
-    into strict v_owed
-    from top_up_reversals r
-   where r.account_id = p_account_id
-     and r.id = p_reversal_id;
-  collected_cents := least(v_owed, balance_after_cents);
-  if collected_cents = 0 then
-    return;
-  end if;
-  select m.balance_after_cents
-    into balance_after_cents
-    from move_balance(p_account_id, 'adjustment', -collected_cents, null, p_reversal_id || ':owed:' || v_owed, p_note, p_at) m;
-  update top_up_reversals r
-     set taken_cents = r.taken_cents + collected_cents,
-         owed_cents = r.owed_cents - collected_cents
-   where r.account_id = p_account_id
-     and r.id = p_reversal_id;
+  for v_reversal in
+    select r.id, r.kind, r.owed_cents
+      from top_up_reversals r
+     where r.account_id = p_account_id
+       and r.owed_cents > 0
+     order by r.id
+  loop
+    exit when v_balance = 0;
+    v_collected := least(v_reversal.owed_cents, v_balance);
+    v_balance := v_balance - v_collected;
+    perform book_transfer(p_account_id, 'adjustment', -v_collected, null, v_reversal.id || ':owed:' || v_reversal.owed_cents,
+                          'Owed for a ' || v_reversal.kind || ' of a card payment, ' || v_reversal.id, p_at);
+    update top_up_reversals r
+       set taken_cents = r.taken_cents + v_collected,
+           owed_cents = r.owed_cents - v_collected
+     where r.account_id = p_account_id
+       and r.id = v_reversal.id;
+  end loop;
 end
 $$;
 

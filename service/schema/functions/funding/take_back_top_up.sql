@@ -1,8 +1,8 @@
--- Takes back what a provider took back, as far as the balance goes; the rest is owed. p_reported_cents is all of the refunds of a charge so
--- far, or what a dispute is about: the same report twice takes nothing, and never is more taken than was credited. Returns what was new.
+-- Takes back what a provider took back by one refund or dispute, as far as the balance goes; the rest is owed. Never is more taken than was
+-- credited. A reference that is known already takes nothing. Returns what was booked, nulls when it was known.
 create or replace function take_back_top_up(
-  p_account_id text, p_top_up_id text, p_reversal_id text, p_kind text, p_provider_reference text, p_reported_cents bigint,
-  p_at timestamptz,
+  p_account_id text, p_top_up_id text, p_reversal_id text, p_kind text, p_provider_reference text, p_provider_status text,
+  p_is_settled boolean, p_provider_cents bigint, p_at timestamptz,
   out amount_cents bigint, out taken_cents bigint, out owed_cents bigint
 )
 language plpgsql
@@ -13,30 +13,27 @@ declare
   -- Every change of a reversal happens under the lock of the balance.
   v_balance constant bigint := lock_balance(p_account_id);
 begin
-  select least(p_reported_cents - coalesce(sum(r.amount_cents) filter (where split_part(r.provider_reference, '/', 1) = p_provider_reference), 0),
-               coalesce(t.credited_cents, 0) - coalesce(sum(r.amount_cents) filter (where r.returned_at is null), 0))
+  perform from top_up_reversals r where r.provider_reference = p_provider_reference;
+  if found then
+    return;
+  end if;
+  select least(p_provider_cents, coalesce(t.credited_cents, 0) - coalesce(sum(r.amount_cents) filter (where r.returned_at is null), 0))
     into strict amount_cents
     from top_ups t
     left join top_up_reversals r on r.account_id = t.account_id and r.top_up_id = t.id
    where t.account_id = p_account_id
      and t.id = p_top_up_id
    group by t.credited_cents;
-  amount_cents := greatest(amount_cents, 0);
   taken_cents := least(amount_cents, v_balance);
   owed_cents := amount_cents - taken_cents;
-  if amount_cents = 0 then
-    return;
-  end if;
   if taken_cents > 0 then
-    perform move_balance(p_account_id, 'adjustment', -taken_cents, null,
-                         p_provider_reference || ':' || p_reported_cents,
+    perform move_balance(p_account_id, 'adjustment', -taken_cents, null, p_provider_reference,
                          case p_kind when 'refund' then 'Refunded to the card' else 'Disputed card payment' end || ', ' || p_reversal_id,
                          p_at);
   end if;
-  insert into top_up_reversals (account_id, id, top_up_id, kind, provider_reference, amount_cents, taken_cents, owed_cents, created_at)
-  values (p_account_id, p_reversal_id, p_top_up_id, p_kind,
-          -- Refunds of one charge add up; each step is a row of its own.
-          case p_kind when 'refund' then p_provider_reference || '/' || p_reported_cents else p_provider_reference end,
+  insert into top_up_reversals (account_id, id, top_up_id, kind, provider_reference, provider_status, is_settled, provider_cents,
+                                amount_cents, taken_cents, owed_cents, created_at)
+  values (p_account_id, p_reversal_id, p_top_up_id, p_kind, p_provider_reference, p_provider_status, p_is_settled, p_provider_cents,
           amount_cents, taken_cents, owed_cents, p_at);
 end
 $$;

@@ -1,5 +1,6 @@
--- Changes a balance and writes the transfer. Nobody may call it but the functions that know what justifies a movement of money: refunds,
--- top-ups, what providers took back, and what an operator books. Returns nulls when the balance does not cover it.
+-- Moves money of an account. Nobody may call it but the functions that know what justifies it: refunds, top-ups, what providers took back,
+-- and what an operator books. Money that comes in pays what the account owes first, by transfers that follow this one, so that no way of
+-- crediting an account forgets it. Returns nulls when the balance does not cover it.
 create or replace function move_balance(
   p_account_id text, p_kind text, p_change_cents bigint, p_order_id text, p_reference text, p_note text, p_created_at timestamptz,
   out seq bigint, out balance_after_cents bigint
@@ -8,22 +9,12 @@ language plpgsql
 set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
-  update balances b
-     set balance_cents = b.balance_cents + p_change_cents,
-         transfer_count = b.transfer_count + 1
-   where b.account_id = p_account_id
-     and b.balance_cents + p_change_cents >= 0
-  returning b.transfer_count, b.balance_cents
-       into seq, balance_after_cents;
-  if not found then
-    perform from balances b where b.account_id = p_account_id;
-    if not found then
-      raise 'account % has no balance', p_account_id using errcode = 'no_data_found';
-    end if;
-    return;
+  select b.seq, b.balance_after_cents
+    into seq, balance_after_cents
+    from book_transfer(p_account_id, p_kind, p_change_cents, p_order_id, p_reference, p_note, p_created_at) b;
+  if p_change_cents > 0 then
+    perform collect_owed(p_account_id, p_created_at);
   end if;
-  insert into transfers (account_id, seq, change_cents, balance_after_cents, created_at, kind, order_id, reference, note)
-  values (p_account_id, seq, p_change_cents, balance_after_cents, p_created_at, p_kind, p_order_id, p_reference, p_note);
 end
 $$;
 
