@@ -39,7 +39,15 @@ export function createBuyer(account_id: string, key: Key, journal: Journal): Buy
   }
   const place = (via: Connection, order: OrderRequest) => send(via, 'POST', '/v1/orders', order)
   const get = async (port: number, target: string) => {
-    const answer = await once(port, (via) => send(via, 'GET', target))
+    // As callers do: after a failover the record of used nonces is renewed first.
+    const answer = await until(
+      async () => {
+        const one = await once(port, (via) => send(via, 'GET', target))
+        return one.status === 503 ? undefined : one
+      },
+      SETTLED_MS_MAX,
+      () => `${target} is answered with 503`,
+    )
     if (answer.status !== 200) throw new Error(`${target}: ${answer.status} ${JSON.stringify(answer.body)}`)
     return answer.body
   }

@@ -664,7 +664,8 @@ begin
      set threshold_cents = null, person_ids = '{}', emails = '{}'
    where account_id = p_account_id;
   update accounts
-     set name = 'Erased account', closed_people = null, erased_at = coalesce(erased_at, p_at)
+     set name = 'Erased account', closed_people = null, erased_at = coalesce(erased_at, p_at),
+         erased_people = coalesce(erased_people, '{}') || v_people
    where id = p_account_id;
   update webhook_endpoints
      set url = 'https://erased.invalid/', set_by_name = case when set_by_name is not null then c_erased end
@@ -1687,6 +1688,7 @@ CREATE TABLE shopwire.accounts (
     closed_at timestamp with time zone,
     closed_people text[],
     erased_at timestamp with time zone,
+    erased_people text[],
     CONSTRAINT accounts_closed_is_suspended CHECK (((closed_at IS NULL) OR (status = 'suspended'::text))),
     CONSTRAINT accounts_erased_is_closed CHECK (((erased_at IS NULL) OR (closed_at IS NOT NULL))),
     CONSTRAINT accounts_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 100))),
@@ -1797,6 +1799,13 @@ CREATE TABLE shopwire.catalogue_state (
     CONSTRAINT catalogue_state_only_row_check CHECK (only_row)
 );
 
+CREATE TABLE shopwire.clock_records (
+    boot_id text NOT NULL COLLATE pg_catalog."C",
+    at timestamp with time zone NOT NULL,
+    monotonic_ms double precision NOT NULL
+)
+WITH (fillfactor='50');
+
 CREATE TABLE shopwire.credentials (
     id text NOT NULL COLLATE pg_catalog."C",
     person_id text NOT NULL COLLATE pg_catalog."C",
@@ -1818,6 +1827,7 @@ CREATE TABLE shopwire.database_identity (
     behind_why text,
     journal_id text,
     compared_start text,
+    clock_accepted integer DEFAULT 0 NOT NULL,
     CONSTRAINT database_identity_only_row_check CHECK (only_row)
 );
 
@@ -2198,7 +2208,8 @@ CREATE VIEW shopwire.paid_orders WITH (security_invoker='true') AS
  SELECT j.account_id,
     j.subject AS id,
     o.created_at,
-    o.total_cents
+    o.total_cents,
+    j.attempts
    FROM (shopwire.jobs j
      JOIN shopwire.orders o ON (((o.account_id = j.account_id) AND (o.id = j.subject))))
   WHERE ((j.queue = 'fulfil'::text) AND (o.status = 'paid'::text));
@@ -2320,6 +2331,8 @@ CREATE TABLE shopwire.refund_rule (
     window_count integer DEFAULT 0 NOT NULL,
     held_at timestamp with time zone,
     releases integer DEFAULT 0 NOT NULL,
+    working_since timestamp with time zone DEFAULT now() NOT NULL,
+    worked_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT refund_rule_cancel_after_check CHECK ((cancel_after > '00:00:00'::interval)),
     CONSTRAINT refund_rule_only_row_check CHECK (only_row),
     CONSTRAINT refund_rule_per_hour_max_check CHECK ((per_hour_max > 0)),
@@ -2724,6 +2737,9 @@ ALTER TABLE ONLY shopwire.catalogue_announcement
 ALTER TABLE ONLY shopwire.catalogue_state
     ADD CONSTRAINT catalogue_state_pkey PRIMARY KEY (only_row);
 
+ALTER TABLE ONLY shopwire.clock_records
+    ADD CONSTRAINT clock_records_pkey PRIMARY KEY (boot_id);
+
 ALTER TABLE ONLY shopwire.credentials
     ADD CONSTRAINT credentials_pkey PRIMARY KEY (id);
 
@@ -2971,6 +2987,8 @@ CREATE INDEX access_changes_changed_at ON shopwire.access_changes USING btree (c
 
 CREATE INDEX access_changes_changed_in ON shopwire.access_changes USING btree (changed_in);
 
+CREATE INDEX accounts_erased ON shopwire.accounts USING btree (id) WHERE (erased_at IS NOT NULL);
+
 CREATE UNIQUE INDEX api_keys_id ON shopwire.api_keys USING btree (id);
 
 CREATE INDEX audit_log_account ON shopwire.audit_log USING btree (account_id, id);
@@ -3004,6 +3022,8 @@ CREATE INDEX key_usage_hour ON shopwire.key_usage USING btree (hour);
 CREATE INDEX link_reads_at ON shopwire.link_reads USING btree (at);
 
 CREATE INDEX links_kept_longer_due ON shopwire.links_kept_longer USING btree (look_at);
+
+CREATE INDEX lost_links_order ON shopwire.lost_links USING btree (order_id) WHERE (order_id IS NOT NULL);
 
 CREATE INDEX memberships_person ON shopwire.memberships USING btree (person_id);
 
@@ -3715,6 +3735,8 @@ GRANT SELECT(closed_people),UPDATE(closed_people) ON TABLE shopwire.accounts TO 
 
 GRANT SELECT(erased_at),UPDATE(erased_at) ON TABLE shopwire.accounts TO shopwire_maintenance;
 
+GRANT SELECT(erased_people),UPDATE(erased_people) ON TABLE shopwire.accounts TO shopwire_maintenance;
+
 GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.admission_in_use TO shopwire_api_rights;
 GRANT SELECT ON TABLE shopwire.admission_in_use TO shopwire_dashboard;
 GRANT SELECT ON TABLE shopwire.admission_in_use TO shopwire_operator_rights;
@@ -3843,6 +3865,10 @@ GRANT SELECT ON TABLE shopwire.catalogue_state TO shopwire_dashboard;
 GRANT SELECT,UPDATE ON TABLE shopwire.catalogue_state TO shopwire_operator_rights;
 GRANT SELECT ON TABLE shopwire.catalogue_state TO shopwire_readonly_rights;
 GRANT SELECT,UPDATE ON TABLE shopwire.catalogue_state TO shopwire_worker_rights;
+
+GRANT SELECT,DELETE ON TABLE shopwire.clock_records TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.clock_records TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.clock_records TO shopwire_worker_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.credentials TO shopwire_dashboard;
 
@@ -4490,6 +4516,10 @@ GRANT UPDATE(window_started_at) ON TABLE shopwire.refund_rule TO shopwire_worker
 GRANT UPDATE(window_count) ON TABLE shopwire.refund_rule TO shopwire_worker_rights;
 
 GRANT UPDATE(held_at) ON TABLE shopwire.refund_rule TO shopwire_worker_rights;
+
+GRANT UPDATE(working_since) ON TABLE shopwire.refund_rule TO shopwire_worker_rights;
+
+GRANT UPDATE(worked_at) ON TABLE shopwire.refund_rule TO shopwire_worker_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.restocked_items TO shopwire_operator_rights;
 GRANT SELECT ON TABLE shopwire.restocked_items TO shopwire_readonly_rights;

@@ -1,6 +1,7 @@
 import type { Config } from './config.ts'
 import { createPositionKeeper, JournalMismatch } from './orders/keep-position.ts'
-import { systemClock } from './platform/clock.ts'
+import { type Clock, systemClock } from './platform/clock.ts'
+import type { DatabaseTime } from './platform/clock-watch.ts'
 import type { Db } from './platform/db.ts'
 import { every } from './platform/every.ts'
 import type { Log } from './platform/log.ts'
@@ -24,8 +25,9 @@ const NO_JOURNAL =
 export function openJournalFrom(
   { SHOPWIRE_JOURNAL: dir }: Pick<Config, 'SHOPWIRE_JOURNAL'>,
   onError: (error: unknown) => void,
+  { nowMs }: Clock = systemClock,
 ): Journal | undefined {
-  return dir === undefined ? undefined : openJournalFolder(dir, { nowMs: systemClock.nowMs, onError })
+  return dir === undefined ? undefined : openJournalFolder(dir, { nowMs, onError })
 }
 
 /** What a worker does for the journal and for the store's position, besides writing down what it sells. */
@@ -38,15 +40,23 @@ export interface JournalKeeping {
   stop(): Promise<void>
 }
 
-export function keepJournal(
-  config: Config,
-  { db, vault, log, metrics }: { db: Db; vault: LinkVault; log: Log; metrics: Metrics },
-): JournalKeeping {
-  const real = openJournalFrom(config, (error) =>
-    log.warn({ err: error }, 'the journal of sold links could not be written; deliveries wait for it'),
+export interface JournalDeps {
+  readonly db: Db
+  readonly vault: LinkVault
+  readonly log: Log
+  readonly metrics: Metrics
+  readonly clock: DatabaseTime
+}
+
+export function keepJournal(config: Config, { db, vault, log, metrics, clock }: JournalDeps): JournalKeeping {
+  const real = openJournalFrom(
+    config,
+    (error) =>
+      log.warn({ err: error }, 'the journal of sold links could not be written; deliveries wait for it'),
+    clock,
   )
   const journal = real && counted(real, metrics)
-  const keep = createPositionKeeper({ db, vault, journal, log, nowMs: systemClock.nowMs })
+  const keep = createPositionKeeper({ db, vault, journal, log, nowMs: clock.nowMs })
   let problem: string | undefined
   let loggedMs = Number.NEGATIVE_INFINITY
 
@@ -68,7 +78,10 @@ export function keepJournal(
   )
   const removal = every(
     REMOVAL_EVERY_MS,
-    async () => journal?.removeBefore(new Date(systemClock.nowMs() - config.SHOPWIRE_JOURNAL_DAYS * DAY_MS)),
+    async () => {
+      if (clock.problem() !== undefined) return
+      await journal?.removeBefore(new Date(clock.nowMs() - config.SHOPWIRE_JOURNAL_DAYS * DAY_MS))
+    },
     (error) => log.warn({ err: error }, 'old files of the journal of sold links could not be removed'),
   )
   return {

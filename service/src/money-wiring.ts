@@ -74,10 +74,14 @@ export interface MoneyLoopDeps {
   readonly log: Log
   /** False while this worker must not change anything. */
   mayWork(): boolean
+  isTimeTrusted(): boolean
 }
 
 /** What a worker does about money that comes in: credit it, take back what was taken back, and warn before it runs out. */
-export function moneyLoops(config: Config, { db, clock, keyring, log, mayWork }: MoneyLoopDeps): Repeating {
+export function moneyLoops(
+  config: Config,
+  { db, clock, keyring, log, mayWork, isTimeTrusted }: MoneyLoopDeps,
+): Repeating {
   const notify = notifyPeople(keyring, clock)
   const provider = cardPaymentsOf(config)
   const loops = [
@@ -105,7 +109,7 @@ export function moneyLoops(config: Config, { db, clock, keyring, log, mayWork }:
       every(
         RECONCILE_LOOK_EVERY_MS,
         async (isStopped) => {
-          if (mayWork()) await reconcile(isStopped)
+          if (mayWork() && isTimeTrusted()) await reconcile(isStopped)
         },
         (error) =>
           log.warn({ err: error }, 'card money could not be compared with the payment provider; it goes on'),

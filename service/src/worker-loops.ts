@@ -11,7 +11,6 @@ import { eraseOldLinks } from './orders/link-retention.ts'
 import { createRefundRule } from './orders/refund-rule.ts'
 import { markOverlooked, wakeRestocked } from './orders/wake-waiting.ts'
 import type { Clock } from './platform/clock.ts'
-import { createClockWatch } from './platform/clock-watch.ts'
 import type { Db } from './platform/db.ts'
 import type { Keyring } from './platform/encryption.ts'
 import { every, type Repeating } from './platform/every.ts'
@@ -55,18 +54,22 @@ export interface RepeatedWorkDeps {
   readonly metrics: Metrics
   /** False while nobody has confirmed the database: nothing is sent, refunded or removed. */
   mayWork(): boolean
+  /** False while a clock is wrong: nothing is removed, refunded by rule, closed or sealed by it. */
+  isTimeTrusted(): boolean
+  measureTime(): Promise<void>
   /** One worker counts and warns for all. */
   isLeader(): boolean
 }
 
 /** What a worker does again and again besides its jobs. Every worker does all of it; each piece tolerates the others. */
 export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating {
-  const { db, keyring, vault, clock, log, metrics, mayWork, isLeader } = deps
+  const { db, keyring, vault, clock, log, metrics, mayWork, isTimeTrusted, measureTime, isLeader } = deps
+  const mayJudge = () => mayWork() && isTimeTrusted()
   const applyRefundRule = createRefundRule({ db, vault, clock, log, metrics })
   const refunds = every(
     REFUND_RULE_EVERY_MS,
     async () => {
-      if (!mayWork()) return
+      if (!mayJudge()) return
       const cancelled = await applyRefundRule()
       if (cancelled > 0)
         log.warn({ cancelled }, 'orders could not be delivered in time and were refunded by the refund rule')
@@ -91,10 +94,8 @@ export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating 
     },
     (error) => log.warn({ err: error }, 'a catalogue change could not be announced'),
   )
-  const clockWatch = every(
-    CLOCK_EVERY_MS,
-    createClockWatch({ db, log, metrics, clock, monotonicMs: () => performance.now() }),
-    (error) => log.warn({ err: error }, 'the clock of the database could not be read'),
+  const clockWatch = every(CLOCK_EVERY_MS, measureTime, (error) =>
+    log.warn({ err: error }, 'the clock of the database could not be read'),
   )
   const wakeUps = every(
     WAKE_EVERY_MS,
@@ -136,9 +137,9 @@ export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating 
     every(
       RETENTION_EVERY_MS,
       async (isStopped) => {
-        if (!mayWork()) return
+        if (!mayJudge()) return
         const before = () => new Date(clock.nowMs() - days * DAY_MS)
-        while (!isStopped() && (await removeChunk(before()))) await sleep(RETENTION_PAUSE_MS)
+        while (!isStopped() && mayJudge() && (await removeChunk(before()))) await sleep(RETENTION_PAUSE_MS)
       },
       (error) => log.warn({ err: error }, onError),
     )
@@ -164,7 +165,7 @@ export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating 
       : smtpSender(config.SHOPWIRE_SMTP_URL, config.SHOPWIRE_MAIL_FROM ?? '', {
           mustEncrypt: mustMailBeEncrypted(config.SHOPWIRE_SMTP_URL, config),
         })
-  const sendDueMail = createMailSender({ db, keyring, clock, log, send: smtp?.send })
+  const sendDueMail = createMailSender({ db, keyring, clock, log, metrics, send: smtp?.send })
   const mail = every(
     MAIL_EVERY_MS,
     async (isStopped) => {
@@ -176,6 +177,7 @@ export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating 
   const mailRemoval = every(
     MAIL_REMOVAL_EVERY_MS,
     async (isStopped) => {
+      if (!mayJudge()) return
       while (!isStopped() && (await deleteOldMail(db, clock.nowMs())) > 0) await sleep(RETENTION_PAUSE_MS)
       await deleteExpired(db, clock.nowMs())
     },
@@ -184,7 +186,7 @@ export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating 
   const dayClosing = every(
     CLOSE_DAYS_EVERY_MS,
     async (isStopped) => {
-      if (!mayWork()) return
+      if (!mayJudge()) return
       while (!isStopped() && (await closeAccountDays(db, clock.nowMs()))) await sleep(RETENTION_PAUSE_MS)
     },
     (error) => log.warn({ err: error }, "the sums of yesterday's transfers could not be written"),
@@ -193,7 +195,7 @@ export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating 
   const seals = every(
     SEAL_LOOK_EVERY_MS,
     async (isStopped) => {
-      while (!isStopped() && mayWork() && isLeader() && (await sealNext(db, clock.nowMs())))
+      while (!isStopped() && mayJudge() && isLeader() && (await sealNext(db, clock.nowMs())))
         await sleep(RETENTION_PAUSE_MS)
     },
     (error) => log.warn({ err: error }, 'transfers and audit rows could not be sealed'),

@@ -6,7 +6,9 @@ import { createComposer } from './orders/compose-event.ts'
 import { followTraces } from './orders/follow-traces.ts'
 import { createFulfilment } from './orders/fulfil.ts'
 import { FULFIL_QUEUE } from './orders/fulfil-queue.ts'
+import { bootId, monotonicMs } from './platform/boot-id.ts'
 import { systemClock } from './platform/clock.ts'
+import { createDatabaseTime } from './platform/clock-watch.ts'
 import { watchDatabaseIdentity } from './platform/database-identity.ts'
 import { every } from './platform/every.ts'
 import { guardedClients } from './platform/guarded-client.ts'
@@ -31,6 +33,8 @@ import { repeatedWork } from './worker-loops.ts'
 
 /** The share of the shutdown time that running jobs get to end. */
 const PATIENCE = 0.5
+/** A store whose workers were away for longer than this asks before it removes anything. */
+const AWAY_MS_MAX = 24 * 3_600_000
 /** The share of the slots that requests to one supplier may use, that of what became due in large numbers, and that of failing jobs. */
 const SHARE = 0.5
 
@@ -56,7 +60,15 @@ export function createWorker(
 ): Worker {
   const keyring = openKeyringFrom(config)
   const vault = createLinkVault(db, keyring)
-  const clock = systemClock
+  const clock = createDatabaseTime({
+    db,
+    log,
+    metrics,
+    clock: systemClock,
+    monotonicMs,
+    boot_id: bootId(),
+    awayMsMax: config.SHOPWIRE_ENV === 'production' ? AWAY_MS_MAX : Number.POSITIVE_INFINITY,
+  })
   const asksMax = Math.max(1, Math.floor(config.SHOPWIRE_WORKER_ORDERS * SHARE))
   const endpointsMax = Math.max(1, Math.floor(config.SHOPWIRE_WORKER_ENDPOINTS * SHARE))
   const networks = networksOf(config)
@@ -65,7 +77,7 @@ export function createWorker(
   const identity = watchDatabaseIdentity(db, log, metrics)
   const clients = keepClients(guardedClients(config.SHOPWIRE_EGRESS_PROXY, networks))
   const openClient = parts.openClient ?? clients.open
-  const journal = keepJournal(config, { db, vault, log, metrics })
+  const journal = keepJournal(config, { db, vault, log, metrics, clock })
   const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain, journal: journal.journal })
 
   const traces = tracing && followTraces(db, tracing)
@@ -118,6 +130,8 @@ export function createWorker(
     log,
     metrics,
     mayWork: () => identity.problem() === undefined,
+    isTimeTrusted: () => clock.problem() === undefined,
+    measureTime: clock.measure,
     isLeader: () => isLeader,
   })
   const worker_id = newId('wrk', clock.nowMs())
@@ -147,6 +161,7 @@ export function createWorker(
     async open(until) {
       await until('database', () => verifyEncryptionKeys(db, keyring))
       await until('database', () => identity.start())
+      await until('database', clock.measure)
       await until('database', () => vault.open())
       await journal.open(until)
       await until('database', beat)
@@ -157,7 +172,7 @@ export function createWorker(
       heartbeats.start()
       figuresRefresh.start()
     },
-    notReady: () => identity.problem() ?? journal.problem(),
+    notReady: () => identity.problem() ?? journal.problem() ?? clock.problem(),
     stops: [
       {
         name: 'finish jobs',

@@ -33,6 +33,7 @@ import { createRefundRule } from '../src/orders/refund-rule.ts'
 import { markOverlooked, wakeRestocked } from '../src/orders/wake-waiting.ts'
 import { inAccount } from '../src/platform/account-scope.ts'
 import { systemClock as clock } from '../src/platform/clock.ts'
+import { createDatabaseTime } from '../src/platform/clock-watch.ts'
 import { nameIdentity, readDatabaseState } from '../src/platform/database-identity.ts'
 import { type Keyring, localKeks, openKeyring } from '../src/platform/encryption.ts'
 import type { Sent } from '../src/platform/guarded-client.ts'
@@ -242,6 +243,10 @@ test('every transaction locks rows in the documented order, and every locking st
   await buy({ id: supplied })
   await operator.setRefundRule({ cancel_after_ms: 1, per_hour_max: 1 })
   await buy({ id: supplied })
+  await database.asOwner(`
+    update jobs set attempts = 1;
+    update refund_rule set working_since = now() - interval '1 hour';
+    update database_identity set confirmed_at = now() - interval '1 hour'`)
   await sleep(10)
   expect(await createRefundRule({ db: worker, vault, clock, log, metrics })()).toBe(1)
   await operator.releaseRefundRule()
@@ -499,6 +504,9 @@ async function moneyInAndBack(database: TestDatabase, operator: Operator, accoun
   expect(await payments.lookAtTopUps()).toBeGreaterThan(1)
   await createReconciliation({ db: worker, log, provider, settle: payments.settle })()
   await operator.reconcilePayments()
+  const monotonic = { monotonicMs: () => performance.now(), boot_id: 'boot', awayMsMax: 1 }
+  await createDatabaseTime({ db: worker, clock, log, metrics: createMetrics('test'), ...monotonic }).measure()
+  await operator.acceptClock('test')
   await checkBalances({ db: worker, clock, notify })
 }
 

@@ -7,6 +7,7 @@ import { systemClock } from '../src/platform/clock.ts'
 import type { Keyring } from '../src/platform/encryption.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMailSender, deleteOldMail } from '../src/platform/mail.ts'
+import { createMetrics } from '../src/platform/metrics.ts'
 import { deleteExpired } from '../src/sessions/session-store.ts'
 import { createAuthenticator } from './authenticator.ts'
 import type { TestDatabase } from './database.ts'
@@ -116,6 +117,7 @@ export async function walkIdentity(on: { database: TestDatabase; keyring: Keyrin
     keyring,
     clock,
     log,
+    metrics: createMetrics('test'),
     async send({ to, text }) {
       texts.push(text)
       if (to === 'shown@example.com')

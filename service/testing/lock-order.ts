@@ -32,6 +32,7 @@ export const LOCK_ORDER = [
   'store_windows',
   'own_keys',
   'encryption_key_checks',
+  'clock_records',
   'database_identity',
   'payment_reconciliations',
   'store_position',

@@ -21,6 +21,7 @@ export const SUGGESTS_A_PERSON =
 export const PERSONAL_COLUMNS: Readonly<Record<string, Fate>> = {
   'accounts.name': 'erased',
   'accounts.closed_people': 'erased',
+  'accounts.erased_people': 'id',
   'api_keys.name': 'erased',
   'api_keys.created_by': 'id',
   'api_keys.created_by_name': 'erased',

@@ -21,10 +21,10 @@ export const RoleName = Type.Union([
   Type.Literal('viewer'),
 ])
 
-export const EmailAddress = Type.String({
-  maxLength: EMAIL_LENGTH_MAX,
-  pattern: '^[^\\s@<>()",;:\\\\]+@[^\\s@<>()",;:\\\\]+\\.[^\\s@<>()",;:\\\\]+$',
-})
+/** At a name, never at an address: no top-level domain begins with a digit, and mail to an address of our network is nobody's business. */
+export const EMAIL_PATTERN =
+  '^[^\\s@<>()",;:\\\\]+@[^\\s@<>()",;:\\\\\\[\\]]+\\.[^\\s@<>()",;:\\\\\\[\\].0-9][^\\s@<>()",;:\\\\\\[\\].]*$'
+export const EmailAddress = Type.String({ maxLength: EMAIL_LENGTH_MAX, pattern: EMAIL_PATTERN })
 const Password = Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX })
 const NewPassword = Type.String({ minLength: PASSWORD_LENGTH_MIN, maxLength: PASSWORD_LENGTH_MAX })
 const PersonName = Type.String({ minLength: 1, maxLength: PERSON_NAME_LENGTH_MAX })

@@ -125,6 +125,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
   counter('ShopwireWebhooksGivenUp', 'shopwire_webhook_deliveries_total{outcome="given_up"}', {
     clearMin: 65,
   }),
+  counter('ShopwireMailGivenUp', 'shopwire_mail_given_up_total', { clearMin: 65 }),
   gauge('ShopwireMailNotSent', 'shopwire_mail_oldest_waiting_seconds', 5, 700),
   gauge('ShopwireDatabaseWritesFailing', 'shopwire_database_writes_failing{instance="api"}', 0, 1),
   gauge('ShopwireDatabaseUnconfirmed', 'shopwire_database_unconfirmed{instance="api"}', 0, 1),
@@ -133,6 +134,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
   gauge('ShopwireOldSnapshot', 'shopwire_oldest_snapshot_seconds', 0, 4_000),
   gauge('ShopwireReplicationLag', 'shopwire_replication_lag_seconds{standby="one"}', 2, 31),
   gauge('ShopwireStandbyMissing', 'shopwire_replication_connected{standby="one"}', 1, 0),
+  gauge('ShopwireTimeUntrusted', 'shopwire_time_untrusted', 0, 1),
   gauge('ShopwireClockOff', 'shopwire_database_clock_offset_seconds{job="shopwire"}', 0.2, -600),
   disk('ShopwireDiskFilling', 50, 8),
   disk('ShopwireDiskFull', 8, 1),

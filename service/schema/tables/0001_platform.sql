@@ -74,13 +74,24 @@ create table database_identity (
   journal_id text,
   -- The start of the server (functions/platform/database_start.sql) for which a worker has compared this database with the journal. After
   -- every start somebody has to: a snapshot that is started without recovery has the identity of the original.
-  compared_start text
+  compared_start text,
+  -- How often an operator said that the clock is right after it had jumped.
+  clock_accepted integer not null default 0
 );
 
 -- The timeline is the first part of the name of a WAL file; see functions/platform/present_timeline.sql.
 insert into database_identity (system_identifier, timeline, confirmed_at, confirmed_by)
 select system_identifier::text, ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint, now(), 'migration'
   from pg_control_system();
+
+-- The last time that a worker could trust, with the monotonic clock of its machine, which goes on for one start of it: a process that is
+-- started after the clock was changed notices it too.
+create table clock_records (
+  boot_id text collate "C" primary key,
+  at timestamptz not null,
+  monotonic_ms double precision not null
+)
+with (fillfactor = 50);
 
 -- Advanced about once a second by workers, and written outside the database after that. Not in database_identity: every order reads that
 -- row, and a long-held snapshot keeps all old versions of this one.

@@ -13,9 +13,13 @@ create table accounts (
   -- Ids of those who belonged to it then. Whoever belongs to no other account is erased with it.
   closed_people text[],
   erased_at timestamptz,
+  -- Ids of those who were erased with it: what their audit rows no longer say may be missing.
+  erased_people text[],
   constraint accounts_closed_is_suspended check (closed_at is null or status = 'suspended'),
   constraint accounts_erased_is_closed check (erased_at is null or closed_at is not null)
 );
+
+create index accounts_erased on accounts (id) where erased_at is not null;
 
 alter table accounts enable row level security;
 create policy all_accounts on accounts

@@ -106,3 +106,5 @@ create table lost_links (
   found_at timestamptz not null,
   constraint lost_links_of_order check ((account_id is null) = (order_id is null))
 );
+
+create index lost_links_order on lost_links (order_id) where order_id is not null;

@@ -45,7 +45,7 @@ create policy own_account on orders to shopwire_dashboard using (account_id = nu
 -- Orders that are neither delivered nor cancelled. They are found by their jobs: each has one (invariant M18), and there are few however many
 -- orders there are. The id is the job's, so that a range of ids and the order by id use the index of jobs.
 create view paid_orders with (security_invoker) as
-select j.account_id, j.subject as id, o.created_at, o.total_cents
+select j.account_id, j.subject as id, o.created_at, o.total_cents, j.attempts
   from jobs j
   join orders o on o.account_id = j.account_id and o.id = j.subject
  where j.queue = 'fulfil'
@@ -177,7 +177,10 @@ create table refund_rule (
   -- Not null: the limit was reached then, and the rule is stopped.
   held_at timestamptz,
   -- How often an operator released it. Processes that count for themselves start again at each release.
-  releases integer not null default 0
+  releases integer not null default 0,
+  -- Since when there have been workers without a break, and when one was last there: time in which nobody could deliver does not count.
+  working_since timestamptz not null default now(),
+  worked_at timestamptz not null default now()
 );
 
 insert into refund_rule (changed_at) values (now());

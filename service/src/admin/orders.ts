@@ -137,9 +137,11 @@ export function orderCommands(program: Command, context: CommandContext): void {
     .command('cancel')
     .argument('<order>')
     .requiredOption('--reason <text>', 'kept with the order', parseText)
+    .option('--although-delivered', 'also one whose links its customer got in a time that a restore lost')
     .description('give up a paid order and return its money; final')
-    .action(async (id: string, { reason }: { reason: string }, command: Command) => {
-      const done = await context.operator().cancelOrder(id, reason)
+    .action(async (id: string, options: { reason: string; althoughDelivered?: true }, command: Command) => {
+      const { reason, ...rest } = options
+      const done = await context.operator().cancelOrder(id, reason, rest)
       print(command, context, done, () =>
         done.isNew
           ? `Cancelled ${id}; ${dollars(done.order.total_cents)} went back to ${done.order.account_id}.`

@@ -5,6 +5,7 @@ import { Refusal, Unavailable } from '../platform/trouble.ts'
 import { accountCommands } from './accounts.ts'
 import { backupCommands } from './backup.ts'
 import { catalogueCommands } from './catalogue.ts'
+import { clockCommands } from './clock.ts'
 import type { CommandContext } from './command-context.ts'
 import { doctorCommand } from './doctor.ts'
 import { jobCommands } from './jobs.ts'
@@ -64,6 +65,7 @@ export async function runAdmin(outer: CommandContext, argv: readonly string[]): 
   orderCommands(program, context)
   webhookCommands(program, context)
   storeCommands(program, context)
+  clockCommands(program, context)
   recoverCommands(program, context)
   backupCommands(program, context)
   maintenanceCommands(program, context)

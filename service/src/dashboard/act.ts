@@ -1,7 +1,7 @@
 import { inAccount } from '../platform/account-scope.ts'
 import { recordAction } from '../platform/audit.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Db, Tx } from '../platform/db.ts'
+import { type Db, sql, type Tx } from '../platform/db.ts'
 import type { Member } from './member.ts'
 
 /** The result of an action, and what the audit log says about it. Never a secret or a link. */
@@ -20,10 +20,14 @@ export type MemberAct = <Result>(
   work: (tx: Tx, nowMs: number) => Promise<MemberActionResult<Result>>,
 ) => Promise<Result>
 
-/** Runs an action of a person in one transaction of their account, with its audit record: both are committed, or neither. */
+/**
+ * Runs an action of a person in one transaction of their account, with its audit record: both are committed, or neither. The actions of one
+ * account wait for each other, so that what an action counts before it adds one more is still so when it does.
+ */
 export function createMemberAct(db: Db, clock: Clock): MemberAct {
   return (member, action, work) =>
     inAccount(db, member.account_id, async (tx) => {
+      await tx.run(sql`select pg_advisory_xact_lock(hashtextextended(${`acts ${member.account_id}`}, 0))`)
       const nowMs = clock.nowMs()
       const { result, target, before, after, last } = await work(tx, nowMs)
       await recordAction(tx, {

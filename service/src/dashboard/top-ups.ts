@@ -77,13 +77,7 @@ export const topUpArea = ({ db, act, funding }: TopUpDeps): TopUpHandlers => {
         )
       }
       const account = await inAccount(db, account_id, async (tx) => {
-        const { count } = await countPending(tx, account_id)
-        if (count >= PENDING_MAX) {
-          throw refuse(
-            'conflict',
-            `${count} top-ups of this account are waiting for their money. Pay one of them, or ask the store to remove them.`,
-          )
-        }
+        await refuseTooMany(tx, account_id)
         return getAccount(tx, account_id)
       })
       const id = newId('top', nowMs)
@@ -101,6 +95,7 @@ export const topUpArea = ({ db, act, funding }: TopUpDeps): TopUpHandlers => {
             })
           : undefined
       return act(member, 'balance.start_top_up', async (tx) => {
+        await refuseTooMany(tx, account_id)
         await insertTopUp(tx, {
           account_id,
           id,
@@ -134,6 +129,15 @@ export const topUpArea = ({ db, act, funding }: TopUpDeps): TopUpHandlers => {
       `A top-up is between ${min_cents} and ${max_cents} cents here; ${amount_cents} were asked for. Nothing was started.`,
     )
   }
+}
+
+async function refuseTooMany(tx: Queryable, account_id: string): Promise<void> {
+  const { count } = await countPending(tx, account_id)
+  if (count < PENDING_MAX) return
+  throw refuse(
+    'conflict',
+    `${count} top-ups of this account are waiting for their money. Pay one of them, or ask the store to remove them.`,
+  )
 }
 
 const NAMES: Readonly<Record<ProviderName, string>> = { bank: 'bank transfers', stripe: 'cards' }

@@ -18,7 +18,7 @@ export interface OperatorTokenRow {
 export interface NewOperator {
   readonly email: string
   readonly days: number
-  /** Added by nobody who could prove who they are: refused once there is somebody who can. */
+  /** Added by nobody who could prove who they are: refused once there was somebody who could. */
   readonly isFirst: boolean
 }
 
@@ -35,7 +35,7 @@ export function operatorTokenActions(actor: string, act: Act) {
     addOperator: ({ email: given, days, isFirst }: NewOperator) =>
       act('operators.add', async (tx, nowMs) => {
         assertEmail(given)
-        if (isFirst) await assertNobodyYet(tx, nowMs)
+        if (isFirst) await assertNobodyYet(tx)
         const token = newSecret('swo')
         const [id, email] = [newId('opt', nowMs), tidyEmail(given)]
         const expires_at = new Date(nowMs + days * DAY_MS)
@@ -92,19 +92,19 @@ export async function emailOfOperatorToken(
   return found?.email
 }
 
-async function assertNobodyYet(tx: Queryable, nowMs: number): Promise<void> {
+/** Also when all tokens have ended: otherwise whoever waits for that becomes the first again. */
+async function assertNobodyYet(tx: Queryable): Promise<void> {
   await tx.run(sql`select pg_advisory_xact_lock(${FIRST_LOCK_ID})`)
-  const [usable] = await tx.many<{ email: string }>(sql`
-    select email
+  const [any] = await tx.many<{ id: string }>(sql`
+    select id
       from operator_tokens
-     where revoked_at is null
-       and expires_at > ${new Date(nowMs)}
      limit 1`)
-  if (usable)
+  if (any)
     throw refuse(
       'conflict',
-      'This store has operators already: only one of them can add another. Ask one for "shopwire-admin operators add <your address>", ' +
-        'or set SHOPWIRE_OPERATOR_TOKEN_FILE to the file with your token. Nothing was done.',
+      'This store has, or had, operators: only one of them can add another. Ask one for "shopwire-admin operators add <your address>", ' +
+        'or set SHOPWIRE_OPERATOR_TOKEN_FILE to the file with your token. If nobody has a token that works, see "When all tokens ' +
+        'have ended" in docs/operating.md. Nothing was done.',
     )
 }
 

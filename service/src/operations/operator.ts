@@ -1,6 +1,7 @@
 import type { Notify } from '../funding/notify.ts'
 import { recordAction } from '../platform/audit.ts'
 import type { Clock } from '../platform/clock.ts'
+import { acceptClock } from '../platform/clock-watch.ts'
 import type { Db } from '../platform/db.ts'
 import { type ReEncryptReport, reEncryptColumn } from '../platform/re-encrypt.ts'
 import { createLinkVault } from '../supply/gift-link.ts'
@@ -68,6 +69,13 @@ export function createOperator(deps: OperatorDeps, actor: string) {
     ...supplierActions({ db, keyring, vault, clock, fetch: deps.fetch ?? fetch }, act),
     ...supplyActions(db, vault, clock, act),
     ...webhookActions(keyring, act),
+
+    /** The clock of the database jumped, and a person says that it is right now. */
+    acceptClock: (reason: string): Promise<{ now: Date }> =>
+      act('clock.accept', async (tx) => {
+        const result = await acceptClock(tx)
+        return { result, target: 'clock', details: { reason, now: result.now.toISOString() } }
+      }),
 
     /** Continues past rows that cannot be decrypted; the report names each of them. */
     async reEncryptSecrets(report: ReEncryptReport): Promise<{ re_encrypted: number; unopened: number }> {

@@ -52,12 +52,16 @@ export function orderActions(db: Db, vault: LinkVault, journal: Journal | undefi
         return { result: links, target: id, details: { account_id: order.account_id, links: links.length } }
       }),
 
-    async cancelOrder(id: string, reason: string) {
+    async cancelOrder(id: string, reason: string, options: { readonly althoughDelivered?: boolean } = {}) {
       await vault.open()
       return act('order.cancel', async (tx, nowMs) => {
         const order = await findOrder(tx, id)
-        const result = await cancelOrder(tx, vault, order, reason, nowMs)
-        return { result, target: id, details: { account_id: order.account_id, reason, isNew: result.isNew } }
+        const result = await cancelOrder(tx, vault, order, reason, nowMs, options)
+        return {
+          result,
+          target: id,
+          details: { account_id: order.account_id, reason, isNew: result.isNew, ...options },
+        }
       })
     },
 

@@ -1,4 +1,4 @@
-import { type Role, roles } from '@shopwire/contract/dashboard'
+import { EMAIL_PATTERN, type Role, roles } from '@shopwire/contract/dashboard'
 import { assertOpen, getAccount } from '../accounts/account.ts'
 import type { Db } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
@@ -15,7 +15,7 @@ export interface PeopleActionDeps {
   readonly dashboardOrigin?: string | undefined
 }
 
-const EMAIL = /^[^\s@<>()",;:\\]+@[^\s@<>()",;:\\]+\.[^\s@<>()",;:\\]+$/
+const EMAIL = new RegExp(EMAIL_PATTERN)
 
 /** What an operator may do to the people of accounts, and to other operators. */
 export function peopleActions({ keyring, dashboardOrigin }: PeopleActionDeps, act: Act) {

@@ -11,7 +11,7 @@ import { recordLinks } from '../supply/record-links.ts'
 import { selectIsOwed } from '../supply/request-queries.ts'
 import { recordEvent } from '../webhooks/events.ts'
 import { finishDelivery, keepLinks, type OrderName } from './delivery.ts'
-import { deleteOrderLinks, type HeldLinkRow, selectOrderLinkHashes } from './link-queries.ts'
+import { deleteOrderLinks, type HeldLinkRow, selectLostLink, selectOrderLinkHashes } from './link-queries.ts'
 import { lockOrder, type OrderRow, selectOpenLines, selectOrder, updateCancelled } from './queries.ts'
 import { endOrderJob } from './waiting.ts'
 
@@ -26,11 +26,13 @@ export async function cancelOrder(
   order: OrderName,
   reason: string,
   nowMs: number,
+  { althoughDelivered = false } = {},
 ): Promise<{ order: OrderRow; isNew: boolean }> {
   const { account_id, order_id } = order
   await lockMoney(tx, account_id)
   const locked = await lockOrder(tx, account_id, order_id)
   if (locked?.status !== 'paid') return { order: await finalOrder(tx, order, 'cancelled'), isNew: false }
+  if (!althoughDelivered) await assertNotDeliveredBefore(tx, order)
   await updateCancelled(tx, account_id, order_id, new Date(nowMs), reason)
   await refund(tx, account_id, order_id, nowMs)
   const { is_owed } = await selectIsOwed(tx, account_id, order_id)
@@ -38,6 +40,18 @@ export async function cancelOrder(
   await recordEvent(tx, { type: 'order.cancelled', account_id, order_id }, nowMs)
   await endOrderJob(tx, order, is_owed)
   return { order: await finalOrder(tx, order, 'cancelled'), isNew: true }
+}
+
+/** After a restore an order may be paid here whose links its customer has: the journal says so. */
+async function assertNotDeliveredBefore(tx: Tx, { account_id, order_id }: OrderName): Promise<void> {
+  const lost = await selectLostLink(tx, account_id, order_id)
+  if (lost)
+    throw refuse(
+      'conflict',
+      `Order ${order_id} was delivered on ${lost.sold_at.toISOString().slice(0, 10)}, in a time that a restore lost: its customer has the ` +
+        'links. Nothing was changed. Deliver it, which gives it the same links again; or repeat the command with ' +
+        '--although-delivered to give the money back as well.',
+    )
 }
 
 /**

@@ -92,3 +92,12 @@ export const deleteOrderLinks = (tx: Tx, account_id: string, order_id: string) =
        and k.line = h.line
        and k.unit = h.unit
     returning k.line, k.unit, k.link_sealed, k.link_kek_id, k.link_hash, k.source`)
+
+/** One of the links that the order had in a time that a restore lost. */
+export const selectLostLink = (db: Queryable, account_id: string, order_id: string) =>
+  db.maybeOne<{ sold_at: Date }>(sql`
+    select sold_at
+      from lost_links
+     where account_id = ${account_id}
+       and order_id = ${order_id}
+     limit 1`)

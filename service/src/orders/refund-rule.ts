@@ -67,6 +67,8 @@ const BATCH = 50
 /** If the clocks of the database and of the worker differ by more than this, one of them is wrong. */
 const CLOCKS_APART_MS_MAX = 300_000
 const REMIND_EVERY_MS = 60_000
+/** A restart of all workers is no break. */
+const BREAK_S = 600
 
 /**
  * Each call cancels the orders that have waited for longer than the rule allows and returns how many. At most `per_hour_max`
@@ -179,10 +181,16 @@ interface Overdue {
   readonly order_id: string
 }
 
+/** Also says that a worker is there. After a longer break nothing is overdue for as long as the rule allows. */
 const readClocked = (db: Db) =>
   db.one<Pick<RefundRule, 'cancel_after_ms' | 'held_at'> & { now: Date }>(sql`
-    select (extract(epoch from cancel_after) * 1000)::bigint as cancel_after_ms, held_at, clock_timestamp() as now
-      from refund_rule`)
+    update refund_rule
+       set working_since = case
+             when worked_at < clock_timestamp() - ${BREAK_S} * interval '1 s' then clock_timestamp()
+             else working_since
+           end,
+           worked_at = clock_timestamp()
+    returning (extract(epoch from cancel_after) * 1000)::bigint as cancel_after_ms, held_at, clock_timestamp() as now`)
 
 const lockWindow = (tx: Tx) =>
   tx.one<{ held_at: Date | null; used: number; per_hour_max: number; releases: number; now: Date }>(sql`
@@ -208,12 +216,20 @@ const hold = (tx: Tx) =>
     update refund_rule
        set held_at = coalesce(held_at, clock_timestamp())`)
 
-/** Oldest first: an id begins with the time of its order. */
+/**
+ * Oldest first: an id begins with the time of its order. Time counts from the payment, from the opening of a restored store, and from when
+ * workers came back, whichever was last; and somebody must have tried. What was delivered in a time that a restore lost is for an operator.
+ */
 const selectOverdue = (db: Db, after: string) =>
   db.many<Overdue>(sql`
-    select account_id, id as order_id
-      from paid_orders
-     where created_at < (select clock_timestamp() - cancel_after from refund_rule)
-       and id > ${after}
-     order by id
+    select p.account_id, p.id as order_id
+      from paid_orders p
+     where p.created_at < (select clock_timestamp() - r.cancel_after
+                             from refund_rule r
+                             cross join database_identity i
+                            where greatest(r.working_since, i.confirmed_at) < clock_timestamp() - r.cancel_after)
+       and p.attempts > 0
+       and p.id > ${after}
+       and not exists (select from lost_links l where l.order_id = p.id and l.account_id = p.account_id)
+     order by p.id
      limit ${BATCH}`)

@@ -1,5 +1,5 @@
 import type { Clock } from './clock.ts'
-import { type Db, sql } from './db.ts'
+import { type Db, type Queryable, sql } from './db.ts'
 import { CLOCK_STEP_MS_MIN, LEASE_MS, releaseFrozenJobs } from './jobs.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
@@ -52,19 +52,51 @@ export function createClockOffset({
   }
 }
 
+/** The time that everything of a worker goes by: the database's. */
+export interface DatabaseTime extends Clock {
+  /** To be called every few seconds, and once before anything goes by it. */
+  measure(): Promise<void>
+  /** Why nothing periodic or irreversible may be done; undefined while the time can be trusted. */
+  problem(): string | undefined
+}
+
+export interface DatabaseTimeDeps extends ClockWatchDeps {
+  /** Names the start of this machine, up to which the monotonic clock counts; see boot-id.ts. */
+  readonly boot_id: string
+  /** A store whose workers were all away for longer may have been away, or its clock may be wrong: a person says which. */
+  readonly awayMsMax: number
+}
+
 /**
- * Compares the clock of the database, by which jobs are due and leases end, with a monotonic clock; to be called every few seconds.
- * A clock that was set back freezes due work without any error, so the step itself has to be noticed. What can only be the work of such a
- * step is made due again one lease after it, and one lease after the start, for steps that happened before.
+ * Reads the clock of the database and compares it with a monotonic clock, from the last time that could be trusted, which outlives the process.
+ * In a small installation worker and database are one machine and step together: then nothing else would show it. A step also
+ * freezes due work or ends leases early; what can only be the work of such a step is made due again one lease after it, and one lease after
+ * the start, for steps that happened before.
  */
-export function createClockWatch(deps: ClockWatchDeps): () => Promise<void> {
-  const { db, log, metrics, monotonicMs } = deps
+export function createDatabaseTime(deps: DatabaseTimeDeps): DatabaseTime {
+  const { db, clock, log, metrics, monotonicMs, boot_id, awayMsMax } = deps
   const offset = createClockOffset(deps)
   let last: Reading | undefined
+  /** Of this process; before it has one, the record of one before it on this machine. */
+  let trusted: Trusted | undefined
+  let accepted: number | undefined
+  let problem: string | undefined
   /** By the monotonic clock. */
   let releaseAtMs = monotonicMs() + LEASE_MS
+  metrics.timeUntrusted.from(() => (problem === undefined ? 0 : 1))
 
-  return async () => {
+  async function judge(reading: Reading): Promise<string | undefined> {
+    const record = await readRecord(db, boot_id)
+    const isAccepted = accepted !== undefined && record.accepted !== accepted
+    accepted = record.accepted
+    const jumpMs = isAccepted ? 0 : jumpOf(reading, trusted, record, awayMsMax)
+    if (Math.abs(jumpMs) > TRUST_MS_MAX) return describeJump(jumpMs)
+    trusted = reading
+    await writeRecord(db, boot_id, reading)
+    return Math.abs(reading.offsetMs) > TRUST_MS_MAX ? describeApart(reading.offsetMs) : undefined
+  }
+
+  async function measure(): Promise<void> {
     const reading = await offset.measure()
     const stepMs = last ? stepBetween(last, reading) : 0
     last = reading
@@ -72,12 +104,80 @@ export function createClockWatch(deps: ClockWatchDeps): () => Promise<void> {
       metrics.databaseClockSteps.inc({ direction: stepMs < 0 ? 'back' : 'forward' })
       log.error({ step_s: stepMs / 1_000, offset_s: reading.offsetMs / 1_000 }, describeStep(stepMs))
     }
+    const found = await judge(reading)
+    if (found !== problem) {
+      if (found === undefined) log.warn('the time can be trusted again: periodic work goes on')
+      else log.error(found)
+    }
+    problem = found
     if (stepMs < 0) releaseAtMs = reading.atMs + LEASE_MS
     if (reading.atMs < releaseAtMs) return
     const released = await releaseAll(db)
     releaseAtMs = Number.POSITIVE_INFINITY
     if (released > 0) log.error({ jobs: released }, RELEASED)
   }
+
+  return {
+    measure,
+    problem: () => problem,
+    nowMs: () => (last ? Math.floor(last.databaseMs + monotonicMs() - last.atMs) : clock.nowMs()),
+  }
+}
+
+/** Further away from the expected time than this, the clock is not believed. */
+const TRUST_MS_MAX = 5 * 60_000
+const RECORDS_KEPT_DAYS = 30
+
+type Trusted = Pick<Reading, 'databaseMs' | 'atMs'>
+
+interface ClockRecord {
+  readonly at_ms: number | null
+  readonly monotonic_ms: number | null
+  /** Of any machine. */
+  readonly latest_ms: number | null
+  readonly accepted: number
+}
+
+/** How far the clock is from where it should be, as far as anybody can tell. */
+function jumpOf(
+  reading: Reading,
+  trusted: Trusted | undefined,
+  record: ClockRecord,
+  awayMsMax: number,
+): number {
+  const { at_ms, monotonic_ms, latest_ms } = record
+  const own = at_ms === null || monotonic_ms === null ? undefined : { databaseMs: at_ms, atMs: monotonic_ms }
+  const from = trusted ?? own
+  if (from) return reading.databaseMs - from.databaseMs - (reading.atMs - from.atMs)
+  const sinceMs = reading.databaseMs - (latest_ms ?? reading.databaseMs)
+  return sinceMs < 0 || sinceMs > awayMsMax ? sinceMs : 0
+}
+
+const readRecord = (db: Db, boot_id: string) =>
+  db.one<ClockRecord>(sql`
+    select floor(extract(epoch from r.at) * 1000)::bigint as at_ms, r.monotonic_ms, i.clock_accepted as accepted,
+           (select floor(extract(epoch from max(at)) * 1000)::bigint from clock_records) as latest_ms
+      from database_identity i
+      left join clock_records r on r.boot_id = ${boot_id}`)
+
+async function writeRecord(db: Db, boot_id: string, { databaseMs, atMs }: Trusted): Promise<void> {
+  const at = new Date(databaseMs)
+  await db.run(sql`
+    insert into clock_records (boot_id, at, monotonic_ms)
+    values (${boot_id}, ${at}, ${atMs})
+        on conflict (boot_id) do update set at = excluded.at, monotonic_ms = excluded.monotonic_ms`)
+  await db.run(sql`
+    delete from clock_records
+     where at < ${at}::timestamptz - ${RECORDS_KEPT_DAYS} * interval '1 day'`)
+}
+
+/** By the word of an operator: the present time is right, whatever it was before. */
+export async function acceptClock(tx: Queryable): Promise<{ now: Date }> {
+  await tx.run(sql`delete from clock_records`)
+  return tx.one<{ now: Date }>(sql`
+    update database_identity
+       set clock_accepted = clock_accepted + 1
+    returning clock_timestamp() as now`)
 }
 
 interface Reading {
@@ -142,6 +242,22 @@ function describeStep(stepMs: number): string {
     'come that much sooner. Check the time synchronisation of the database server (such as chronyc tracking), or whether ' +
     'another server has taken over. A machine that was suspended sees this once when it wakes up.'
   )
+}
+
+const HELD =
+  'Nothing periodic or irreversible is done: no refunds by rule, no removal of old data, no closed days, no seals. Orders, deliveries and webhooks go on.'
+
+function describeJump(jumpMs: number): string {
+  const minutes = Math.round(Math.abs(jumpMs) / 60_000)
+  return (
+    `the clock of the database is ${minutes} minutes ${jumpMs > 0 ? 'ahead of' : 'behind'} the time that it should show. ${HELD} If the clock is wrong, set it ` +
+    'right, and work goes on by itself. If it is right now, or the store was away for that long: shopwire-admin clock accept --reason …'
+  )
+}
+
+function describeApart(offsetMs: number): string {
+  const minutes = Math.round(Math.abs(offsetMs) / 60_000)
+  return `the clock of this worker is ${minutes} minutes ${offsetMs > 0 ? 'behind' : 'ahead of'} that of the database. ${HELD} Set the one that is wrong.`
 }
 
 const RELEASED =

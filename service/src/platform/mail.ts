@@ -1,9 +1,10 @@
 import { createTransport } from 'nodemailer'
 import type { Clock } from './clock.ts'
 import { type Db, type Queryable, sql } from './db.ts'
-import type { Keyring, RowBinding } from './encryption.ts'
+import { KekMissing, type Keyring, type RowBinding } from './encryption.ts'
 import { newId } from './ids.ts'
 import type { Log } from './log.ts'
+import type { Metrics } from './metrics.ts'
 import type { SealedColumn } from './re-encrypt.ts'
 
 /** A mail in plain text: plain words, at most one link, nothing that reports whether it was opened. */
@@ -23,6 +24,7 @@ export interface MailSenderDeps {
   readonly keyring: Keyring
   readonly clock: Clock
   readonly log: Log
+  readonly metrics: Pick<Metrics, 'mailGivenUp'>
   /** Undefined: no mail server is configured; mail waits. */
   readonly send: SendMail | undefined
 }
@@ -113,8 +115,36 @@ export async function tryMailServer(
 }
 
 /** Sends what is due; one call claims a few mails. Returns how many it tried. To be called repeatedly, by any number of workers. */
-export function createMailSender({ db, keyring, clock, log, send }: MailSenderDeps): () => Promise<number> {
+export function createMailSender({
+  db,
+  keyring,
+  clock,
+  log,
+  metrics,
+  send,
+}: MailSenderDeps): () => Promise<number> {
   let saidWaiting = false
+
+  /** Undefined: it cannot be decrypted. Each alone, so that it holds up no other. */
+  async function open({ id, body_sealed, attempts }: Claimed): Promise<string | undefined> {
+    try {
+      return await keyring.open(body_sealed, bindingOf(id))
+    } catch (error) {
+      const facts = { mail_id: id, attempts, err: error }
+      // A key that is missing may come back. What is damaged stays so.
+      if (error instanceof KekMissing && attempts < ATTEMPTS_MAX)
+        log.error(facts, 'a mail cannot be decrypted without its key; it is tried again')
+      else await giveUp(id, facts, 'a mail cannot be decrypted and was given up')
+      return undefined
+    }
+  }
+
+  async function giveUp(id: string, facts: object, what: string): Promise<void> {
+    await recordGivenUp(db, id, clock.nowMs())
+    metrics.mailGivenUp.inc()
+    log.error(facts, what)
+  }
+
   return async () => {
     if (!send) {
       if (!saidWaiting && (await isAnyDue(db, clock.nowMs()))) {
@@ -126,19 +156,17 @@ export function createMailSender({ db, keyring, clock, log, send }: MailSenderDe
     const claimed = await claim(db, clock.nowMs())
     await Promise.all(
       claimed.map(async (mail) => {
-        const text = await keyring.open(mail.body_sealed, bindingOf(mail.id))
+        const text = await open(mail)
+        if (text === undefined) return
         try {
           await send({ to: mail.to_address, subject: mail.subject, text, id: mail.id })
         } catch (error) {
           // Neither the address nor the server's answer, which may repeat it, belongs in the log.
           const { code, responseCode } = error as { code?: string; responseCode?: number }
           const facts = { mail_id: mail.id, attempts: mail.attempts, code, smtp_status: responseCode }
-          if (!isFinal(error) && mail.attempts < ATTEMPTS_MAX) {
-            log.warn(facts, 'a mail could not be sent; it is tried again')
-            return
-          }
-          await recordGivenUp(db, mail.id, clock.nowMs())
-          log.error(facts, 'a mail could not be sent and was given up')
+          if (isFinal(error) || mail.attempts >= ATTEMPTS_MAX)
+            await giveUp(mail.id, facts, 'a mail could not be sent and was given up')
+          else log.warn(facts, 'a mail could not be sent; it is tried again')
           return
         }
         await recordSent(db, mail.id, clock.nowMs())

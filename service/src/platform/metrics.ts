@@ -439,6 +439,12 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
     }),
 
     // Mail.
+    mailGivenUp: counter(WORKER, {
+      name: 'shopwire_mail_given_up_total',
+      help: 'Mails that will not be sent: refused by the mail server for good, tried too often, or damaged.',
+      action:
+        'Read the lines "a mail … was given up". Whoever waits for such a mail has to ask for it again.',
+    }),
     mailWaiting: reading(WORKER, {
       name: 'shopwire_mail_waiting',
       help: 'Mails that are neither sent nor given up.',
@@ -604,6 +610,12 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
       help: 'How far the clock of the database is ahead of the clock of this process.',
       action:
         'One process apart: set its clock. All of them: the clock of the database server. Beyond 60 s signed requests fail.',
+    }),
+    timeUntrusted: reading(WORKER, {
+      name: 'shopwire_time_untrusted',
+      help: '1 while this worker does no periodic or irreversible work because a clock is more than five minutes off.',
+      action:
+        'Its log says which clock. Set it right, or confirm the present time: see "A clock is wrong" in the documentation.',
     }),
     databaseClockSteps: counter(WORKER, {
       name: 'shopwire_database_clock_steps_total',

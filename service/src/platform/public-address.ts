@@ -3,6 +3,9 @@ import ipaddr from 'ipaddr.js'
 import { createLookUp, type LookUp } from './name-lookup.ts'
 import { ANY_NETWORK, type OutboundNetworks } from './outbound-networks.ts'
 
+/** Public by its number, and inside the host by what answers: DNS, DHCP and the agent of every machine at Azure. */
+const NOT_OF_THE_INTERNET: ReadonlySet<string> = new Set(['168.63.129.16'])
+
 /**
  * Whether an address is public: not local, private or reserved, and not a form that carries another address inside it (mapped,
  * translated, tunnelled), whatever a route behind us would do with it.
@@ -10,6 +13,7 @@ import { ANY_NETWORK, type OutboundNetworks } from './outbound-networks.ts'
 export function isPublicAddress(text: string): boolean {
   // The library also accepts short forms, which another parser might read differently.
   if (isIP(text) === 0) return false
+  if (NOT_OF_THE_INTERNET.has(text)) return false
   const address = ipaddr.parse(text)
   if (address.range() !== 'unicast') return false
   // Unicast outside 2000::/3 is unassigned, and holds old forms of IPv4 in IPv6.

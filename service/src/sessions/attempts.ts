@@ -4,9 +4,13 @@ import { Refusal } from '../platform/trouble.ts'
 
 /** Counted in the database, so that all processes of a dashboard agree. */
 export interface Attempts {
-  /** Refuses when one of these names has had too many failures lately. Asked before the work, so that refusing costs little. */
-  assertAllowed(names: readonly CountedName[], nowMs: number): Promise<void>
-  recordFailure(names: readonly CountedName[], nowMs: number): Promise<void>
+  /**
+   * Counts an attempt under each of these names, in their order, and refuses when one has had too many lately: then none is counted. Before
+   * the work, so that of many attempts at the same moment no more are let through than one after the other, and refusing costs little.
+   */
+  count(names: readonly CountedName[], nowMs: number): Promise<void>
+  /** It succeeded: it was no wrong attempt. */
+  giveBack(names: readonly CountedName[]): Promise<void>
   /** Somebody proved who they are: what failed under their name before was them. */
   forget(name: CountedName): Promise<void>
 }
@@ -19,14 +23,15 @@ export interface CountedName {
 const WINDOW_MS = 15 * 60_000
 
 /**
- * Who is counted for a sign-in by password. The narrow count stops guessing from one place; the wide one guessing from many, and
- * is wide so that a stranger cannot easily keep somebody from signing in. Passkeys and existing sessions are never held up.
+ * Who is counted for a sign-in by password, the narrow counts first: one place stops at its own limit and cannot fill the count of a person
+ * over all places, which would keep them out everywhere. Passkeys and existing sessions are never held up.
  */
-export const signInNames = (email: string, address: string): readonly CountedName[] => [
-  { name: `from:${address}`, max: 100 },
-  { name: `pair:${email.toLowerCase()} ${address}`, max: 10 },
-  { name: `email:${email.toLowerCase()}`, max: 50 },
-]
+export const signInNames = (email: string, address: string) =>
+  [
+    { name: `pair:${email.toLowerCase()} ${address}`, max: 10 },
+    { name: `from:${address}`, max: 100 },
+    { name: `email:${email.toLowerCase()}`, max: 50 },
+  ] as const satisfies readonly CountedName[]
 
 /** Mails that a stranger can cause. */
 export const mailNames = (email: string, address: string): readonly CountedName[] => [
@@ -34,49 +39,69 @@ export const mailNames = (email: string, address: string): readonly CountedName[
   { name: `mail-to:${email.toLowerCase()}`, max: 5 },
 ]
 
-export const codeNames = (person_id: string): readonly CountedName[] => [
-  { name: `code:${person_id}`, max: 10 },
+export const codeNames = (person_id: string, address: string): readonly CountedName[] => [
+  { name: `code-pair:${person_id} ${address}`, max: 10 },
+  { name: `code:${person_id}`, max: 50 },
 ]
 
-/** Wrong tokens, invitations and passkeys, none of which can be guessed. */
+/** Wrong tokens and invitations, neither of which can be guessed. */
 export const tokenNames = (address: string): readonly CountedName[] => [
   { name: `token-from:${address}`, max: 100 },
 ]
 
 export function createAttempts(db: Db, key: KeyObject): Attempts {
   // The names are addresses of people; their hashes without the key say nothing.
-  const hashOf = ({ name }: CountedName) => createHmac('sha256', key).update(`attempt:${name}`).digest()
+  const hashOf = ({ name }: Pick<CountedName, 'name'>) =>
+    createHmac('sha256', key).update(`attempt:${name}`).digest()
+  /** True if it was below its limit. The row is locked by it, so no two attempts see the same count. */
+  async function countOne({ max, ...name }: CountedName, nowMs: number): Promise<boolean> {
+    const since = new Date(nowMs - WINDOW_MS)
+    const counted = await db.maybeOne<{ hits: number }>(sql`
+      insert into sign_in_attempts as a (name_hash, window_started_at, hits)
+      values (${hashOf(name)}, ${new Date(nowMs)}, 1)
+          on conflict (name_hash) do update
+         set hits = case when a.window_started_at > ${since} then a.hits + 1 else 1 end,
+             window_started_at = case when a.window_started_at > ${since} then a.window_started_at
+                                      else excluded.window_started_at end
+       where a.window_started_at <= ${since}
+          or a.hits < ${max}
+      returning a.hits`)
+    return counted !== undefined
+  }
+
+  async function giveBack(names: readonly CountedName[]): Promise<void> {
+    for (const counted of names)
+      await db.run(sql`
+        update sign_in_attempts
+           set hits = hits - 1
+         where name_hash = ${hashOf(counted)}
+           and hits > 0`)
+  }
+
+  async function refusalOf(counted: CountedName, nowMs: number): Promise<Refusal> {
+    const row = await db.maybeOne<{ window_started_at: Date }>(sql`
+      select window_started_at
+        from sign_in_attempts
+       where name_hash = ${hashOf(counted)}`)
+    const startedMs = row?.window_started_at.getTime() ?? nowMs
+    const seconds = Math.max(1, Math.ceil((startedMs + WINDOW_MS - nowMs) / 1000))
+    return new Refusal(
+      'too_many_attempts',
+      `Too many attempts. Wait ${Math.ceil(seconds / 60)} minutes, or sign in with a passkey, which is not held up.`,
+      { counted: counted.name.split(':')[0] },
+      { 'retry-after': String(seconds) },
+    )
+  }
+
   return {
-    async assertAllowed(names, nowMs) {
-      const rows = await db.many<{ name_hash: Buffer; hits: number; window_started_at: Date }>(sql`
-        select name_hash, hits, window_started_at
-          from sign_in_attempts
-         where name_hash = any(${names.map(hashOf)}::bytea[])
-           and window_started_at > ${new Date(nowMs - WINDOW_MS)}`)
-      for (const counted of names) {
-        const row = rows.find((one) => one.name_hash.equals(hashOf(counted)))
-        if (!row || row.hits < counted.max) continue
-        const seconds = Math.max(1, Math.ceil((row.window_started_at.getTime() + WINDOW_MS - nowMs) / 1000))
-        throw new Refusal(
-          'too_many_attempts',
-          `Too many attempts. Wait ${Math.ceil(seconds / 60)} minutes, or sign in with a passkey, which is not held up.`,
-          { counted: counted.name.split(':')[0] },
-          { 'retry-after': String(seconds) },
-        )
+    async count(names, nowMs) {
+      for (const [n, counted] of names.entries()) {
+        if (await countOne(counted, nowMs)) continue
+        await giveBack(names.slice(0, n))
+        throw await refusalOf(counted, nowMs)
       }
     },
-    async recordFailure(names, nowMs) {
-      // In the order of the hashes: two requests that count the same names never wait for each other in a circle.
-      const hashes = names.map(hashOf).sort(Buffer.compare)
-      await db.run(sql`
-        insert into sign_in_attempts as a (name_hash, window_started_at, hits)
-        select name_hash, ${new Date(nowMs)}, 1
-          from unnest(${hashes}::bytea[]) as n (name_hash)
-            on conflict (name_hash) do update
-           set hits = case when a.window_started_at > ${new Date(nowMs - WINDOW_MS)} then a.hits + 1 else 1 end,
-               window_started_at = case when a.window_started_at > ${new Date(nowMs - WINDOW_MS)} then a.window_started_at
-                                        else excluded.window_started_at end`)
-    },
+    giveBack,
     async forget(name) {
       await db.run(sql`delete from sign_in_attempts where name_hash = ${hashOf(name)}`)
     },

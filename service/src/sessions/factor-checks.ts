@@ -30,11 +30,10 @@ export function factorChecks(context: IdentityContext) {
     { person }: SignedIn,
     isRight: () => Promise<boolean>,
   ): Promise<void> {
-    const names = codeNames(person.id)
-    await attempts.assertAllowed(names, call.nowMs)
-    if (await isRight()) return
-    await attempts.recordFailure(names, call.nowMs)
-    throw codeFailed()
+    const names = codeNames(person.id, call.address)
+    await attempts.count(names, call.nowMs)
+    if (!(await isRight())) throw codeFailed()
+    await attempts.giveBack(names)
   }
 
   /** The code of an authenticator app, which counts once. */
@@ -45,11 +44,11 @@ export function factorChecks(context: IdentityContext) {
     })
 
   async function assertPassword(call: AnyCall, { person }: SignedIn, password: string | undefined) {
-    const names = codeNames(person.id)
-    await attempts.assertAllowed(names, call.nowMs)
-    if (password !== undefined && (await authentication.isPasswordOf(person.id, password))) return
-    await attempts.recordFailure(names, call.nowMs)
-    throw refuse('sign_in_failed', 'This is not your password. Check it and try again.')
+    const names = codeNames(person.id, call.address)
+    await attempts.count(names, call.nowMs)
+    if (password === undefined || !(await authentication.isPasswordOf(person.id, password)))
+      throw refuse('sign_in_failed', 'This is not your password. Check it and try again.')
+    await attempts.giveBack(names)
   }
 
   /** Who may set up a factor: with one, who has just used it; without, who knows the password or has just come in. */

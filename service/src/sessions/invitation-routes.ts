@@ -52,11 +52,11 @@ export function invitationRoutes(context: IdentityContext): Pick<IdentityArea<Ro
 
   async function counted<Found>(call: AnyCall, find: () => Promise<Found | undefined>): Promise<Found> {
     const names = tokenNames(call.address)
-    await attempts.assertAllowed(names, call.nowMs)
+    await attempts.count(names, call.nowMs)
     const found = await find()
-    if (found !== undefined) return found
-    await attempts.recordFailure(names, call.nowMs)
-    throw linkInvalid()
+    if (found === undefined) throw linkInvalid()
+    await attempts.giveBack(names)
+    return found
   }
 
   async function sendVerification(person: Pick<Person, 'id' | 'email'>, nowMs: number) {
@@ -162,9 +162,7 @@ export function invitationRoutes(context: IdentityContext): Pick<IdentityArea<Ro
     async sendEmailVerification(call) {
       const { person } = await requireCaller(context, call)
       if (person.is_email_verified) return { reply: DONE }
-      const names = mailNames(person.email, call.address)
-      await attempts.assertAllowed(names, call.nowMs)
-      await attempts.recordFailure(names, call.nowMs)
+      await attempts.count(mailNames(person.email, call.address), call.nowMs)
       await sendVerification(person, call.nowMs)
       return { reply: DONE }
     },

@@ -70,13 +70,12 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
     const person_id = pending && (await authentication.personOfPending(pending))
     if (!pending || !person_id)
       throw refuse('sign_in_failed', 'Too much time has passed. Enter your address and password again.')
-    await attempts.assertAllowed(codeNames(person_id), call.nowMs)
+    const names = codeNames(person_id, call.address)
+    await attempts.count(names, call.nowMs)
     const proven = await check(pending, person_id)
     const person = proven === person_id ? await selectPerson(db, person_id) : undefined
-    if (person?.kind !== 'customer') {
-      await attempts.recordFailure(codeNames(person_id), call.nowMs)
-      throw codeFailed()
-    }
+    if (person?.kind !== 'customer') throw codeFailed()
+    await attempts.giveBack(names)
     const setCookie = await startSession(context, call, person, {
       isSteppedUp: true,
       how,
@@ -121,18 +120,18 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
     async signInWithPassword(call) {
       const [email, { password }] = [tidyEmail(call.body.email), call.body]
       const names = signInNames(email, call.address)
-      await attempts.assertAllowed(names, call.nowMs)
+      await attempts.count(names, call.nowMs)
       const result = await authentication.checkPassword(email, password)
       const person_id =
         result && 'pending' in result
           ? await authentication.personOfPending(result.pending)
           : result?.person_id
       const person = await selectPerson(db, person_id ?? DUMMY_PERSON)
-      if (!result || !person || person.kind !== 'customer') {
-        await attempts.recordFailure(names, call.nowMs)
-        throw signInFailed()
-      }
-      for (const counted of names.slice(1)) await attempts.forget(counted)
+      if (!result || !person || person.kind !== 'customer') throw signInFailed()
+      const [pair, from, everywhere] = names
+      await attempts.forget(pair)
+      await attempts.giveBack([from])
+      await attempts.forget(everywhere)
       const stored = await selectPasswordHash(db, person.id)
       if (stored?.password_hash && passwords.isOutdated(stored.password_hash))
         await updatePasswordHash(db, person.id, await passwords.hash(password), call.nowMs)
@@ -170,19 +169,15 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
     },
 
     async signInWithPasskey(call) {
-      const names = tokenNames(call.address)
-      await attempts.assertAllowed(names, call.nowMs)
       const challenge = readCookie(call.cookie, COOKIES.challenge)
       const response = call.body.response as { id?: unknown }
       const person_id = challenge && (await authentication.finishPasskey(challenge, response))
       const person = person_id ? await selectPerson(db, person_id) : undefined
-      if (!person) {
-        await attempts.recordFailure(names, call.nowMs)
+      if (!person)
         throw refuse(
           'sign_in_failed',
           'This passkey is not known here, or too much time has passed. Try again, or use your password.',
         )
-      }
       const setCookie = await startSession(context, call, person, {
         isSteppedUp: true,
         how: 'passkey',
@@ -212,9 +207,7 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
 
     async forgotPassword(call) {
       const email = tidyEmail(call.body.email)
-      const names = mailNames(email, call.address)
-      await attempts.assertAllowed(names, call.nowMs)
-      await attempts.recordFailure(names, call.nowMs)
+      await attempts.count(mailNames(email, call.address), call.nowMs)
       // After the answer: it is the same, and as fast, for an address that nobody has.
       context.later(async () => {
         const person = await selectPersonByEmail(db, email)
@@ -225,13 +218,11 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
 
     async resetPassword(call) {
       const names = tokenNames(call.address)
-      await attempts.assertAllowed(names, call.nowMs)
+      await attempts.count(names, call.nowMs)
       const asked = await authentication.findToken(RESET, call.body.token)
       const person: Person | undefined = asked && (await selectPerson(db, asked.value))
-      if (!asked || person?.kind !== 'customer') {
-        await attempts.recordFailure(names, call.nowMs)
-        throw linkInvalid()
-      }
+      if (!asked || person?.kind !== 'customer') throw linkInvalid()
+      await attempts.giveBack(names)
       const hash = await passwords.hash(call.body.password)
       // The link came by mail, so the mailbox is theirs. Whoever knew the old password, or asked for another link, is out.
       await db.transaction(async (tx) => {

@@ -178,8 +178,12 @@ test('the list of top-ups continues where a page ends, newest first', async () =
   expect(second.next).toBeNull()
 })
 
-test('an account has at most 20 top-ups that wait for their money', async () => {
+test('an account has at most 20 top-ups that wait for their money, also of 60 that are started at once', async () => {
   const other = await shop.operator.createAccount('Many')
-  for (let n = 0; n < 20; n += 1) await shop.start(1_000, other.id, 'bank')
+  await shop.start(1_000, other.id, 'bank')
+  const settled = await Promise.allSettled(
+    Array.from({ length: 60 }, () => shop.start(1_000, other.id, 'bank')),
+  )
+  expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(19)
   await expect(shop.start(1_000, other.id, 'bank')).rejects.toMatchObject({ type: 'conflict' })
 })

@@ -7,6 +7,7 @@ import { systemClock as clock } from '../../src/platform/clock.ts'
 import { sql } from '../../src/platform/db.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMailSender } from '../../src/platform/mail.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
 import { openTestDatabase, type TestDatabase } from '../../testing/database.ts'
 import { testKeyring } from '../../testing/shop.ts'
 
@@ -21,7 +22,14 @@ afterAll(() => database.close())
 async function sendAll() {
   sent.length = 0
   const send = async (mail: (typeof sent)[number]) => void sent.push(mail)
-  const sender = createMailSender({ db: database.worker, keyring, clock, log: createLog('silent'), send })
+  const sender = createMailSender({
+    db: database.worker,
+    keyring,
+    clock,
+    log: createLog('silent'),
+    metrics: createMetrics('test'),
+    send,
+  })
   while ((await sender()) > 0);
   return sent.map(({ to, subject }) => [to, subject]).sort()
 }

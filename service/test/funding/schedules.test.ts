@@ -6,10 +6,10 @@ import { type CardSchedule, runCardSchedule, unexplained } from '../../testing/c
 import { openFunding } from '../../testing/funding.ts'
 import { randomOf } from '../../testing/random.ts'
 
-const SCHEDULES = Number(process.env.SHOPWIRE_SCHEDULES ?? (IS_SHORT ? 60 : 400))
+const SCHEDULES = Number(process.env.SHOPWIRE_SCHEDULES ?? (IS_SHORT ? 60 : 200))
 const SEED = Number(process.env.SHOPWIRE_SEED ?? 1)
 /** Side by side, with one database and one provider. */
-const LANES = 8
+const LANES = 2
 /** Schedules in one database. */
 const BATCH = 200
 const DAY_MS = 86_400_000

@@ -501,6 +501,15 @@ test('an erased account leaves rows that fit, and no salt; a row that only says 
     ),
   )
   expect(found.C01).toEqual([`audit row ${kept[0]?.id} altered`])
+  // Nor does it without its salt: no account that it is about was erased.
+  const without = await afterwards(async () => {
+    await client.query(
+      `update audit_log set address = null, details = '{"erased": true}' || audit_details_kept(details) where id = $1`,
+      [kept[0]?.id],
+    )
+    await client.query('update seal_commitments set salt = null where audit_id = $1', [kept[0]?.id])
+  })
+  expect(without.C01).toEqual([`audit row ${kept[0]?.id} altered`])
 })
 const balanceOf = async (id: string) =>
   (

@@ -244,6 +244,7 @@ test('mail that waits is seen, with the age of the oldest, until it is sent or g
     keyring: shop.keyring,
     clock: { nowMs: () => nowMs },
     log: createLog('silent'),
+    metrics: createMetrics('test'),
     send: async () => {},
   })
   await send()

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { EXIT } from '../../src/admin/program.ts'
 import { createRefundRule } from '../../src/orders/refund-rule.ts'
 import { sql } from '../../src/platform/db.ts'
+import { timeInId } from '../../src/platform/ids.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { runAdminOn } from '../../testing/admin.ts'
@@ -31,9 +32,11 @@ async function overdue(count: number) {
     const request = { items: [{ id: ITEM }], idempotency_key: `overdue-${placed}` }
     await shop.operator.placeOrder(shop.account.id, request)
   }
-  await shop.database.asOwner(
-    `update orders set created_at = now() - interval '61 minutes' where status = 'paid'`,
-  )
+  await shop.database.asOwner(`
+    update orders set created_at = now() - interval '61 minutes' where status = 'paid';
+    update jobs set attempts = 1;
+    update refund_rule set working_since = now() - interval '2 hours', worked_at = now();
+    update database_identity set confirmed_at = now() - interval '2 hours'`)
 }
 const waiting = async () =>
   (
@@ -84,6 +87,47 @@ test('of 250 overdue orders exactly 100 are refunded; the rest wait for an opera
     'refunds.release',
   ])
 }, 60_000)
+
+test('an order that nobody has tried to deliver is not refunded', async () => {
+  await overdue(2)
+  await shop.database.asOwner('update jobs set attempts = 0')
+  expect(await worker().apply()).toBe(0)
+})
+
+test('after days without a worker nothing is refunded before the workers had the whole time', async () => {
+  await overdue(20)
+  await shop.database.asOwner(`update refund_rule set worked_at = now() - interval '2 days'`)
+  const { apply } = worker()
+  expect([await apply(), await apply()]).toEqual([0, 0])
+  await shop.database.asOwner(`update refund_rule set working_since = now() - interval '61 minutes'`)
+  expect(await apply()).toBe(20)
+})
+
+test('after the opening of a restored store nothing is refunded before the workers had the whole time', async () => {
+  await overdue(1)
+  await shop.database.asOwner(`update database_identity set confirmed_at = now() - interval '30 minutes'`)
+  expect(await worker().apply()).toBe(0)
+})
+
+test('an order that was delivered in a time that a restore lost is not refunded, by hand only with a flag', async () => {
+  await overdue(1)
+  const { id } = await shop.database.owner.one<{ id: string }>(
+    sql`select id from orders where status = 'paid'`,
+  )
+  await shop.database.owner.run(sql`
+    insert into lost_links (hash, account_id, order_id, sold_at, found_at)
+    values (sha256(${Buffer.from(id)}), ${shop.account.id}, ${id}, now(), now())`)
+  expect(await worker().apply()).toBe(0)
+  // Operators find it by its id, which begins with its time.
+  await shop.database.owner.run(
+    sql`update orders set created_at = ${new Date(Number(timeInId(id)))} where id = ${id}`,
+  )
+  const refused = await admin('orders', 'cancel', id, '--reason', 'test')
+  expect(refused.err).toMatch(/in a time that a restore lost: its customer has the links/)
+  expect(await waiting()).toBe(1)
+  expect((await admin('orders', 'cancel', id, '--reason', 'test', '--although-delivered')).code).toBe(EXIT.ok)
+  expect(await waiting()).toBe(0)
+})
 
 describe('with a limit of 3 an hour', () => {
   beforeEach(async () => {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createAccount } from '../../src/accounts/account.ts'
 import { loadConfig } from '../../src/config.ts'
-import { createClockWatch } from '../../src/platform/clock-watch.ts'
+import { acceptClock, createDatabaseTime, type DatabaseTime } from '../../src/platform/clock-watch.ts'
 import type { Db } from '../../src/platform/db.ts'
 import { claimJobs, extendLeases, LEASE_MS, postponeJob, wakeJob } from '../../src/platform/jobs.ts'
 import { createLog } from '../../src/platform/log.ts'
@@ -37,20 +37,26 @@ test('a database clock that steps back an hour is logged with its size, counted,
   await pass(CHECK_MS)
   await setBack(HOUR_MS)
   await check()
-  expect(errors()).toEqual([expect.stringMatching(/stepped back by 3(599|600)\.\d s: .*wait.*chronyc/)])
+  expect(errors()).toEqual([
+    expect.stringMatching(/stepped back by 3(599|600)\.\d s: .*wait.*chronyc/),
+    expect.stringMatching(/60 minutes behind the time that it should show/),
+  ])
   expect(await metric('shopwire_database_clock_steps_total{direction="back"}')).toBe(1)
   expect(await metric('shopwire_database_clock_offset_seconds')).toBeCloseTo(-3_600, -1)
   // The next comparison uses the new time, so one step is logged once.
   await pass(CHECK_MS)
   await check()
-  expect(errors()).toHaveLength(1)
+  expect(errors()).toHaveLength(2)
 })
 
 test('a step forward is logged and counted as a forward step', async () => {
   await check()
   await setBack(-HOUR_MS)
   await check()
-  expect(errors()).toEqual([expect.stringMatching(/stepped forward by 3(599|600)\.\d s/)])
+  expect(errors()).toEqual([
+    expect.stringMatching(/stepped forward by 3(599|600)\.\d s/),
+    expect.stringMatching(/60 minutes ahead of the time that it should show/),
+  ])
   expect(await metric('shopwire_database_clock_steps_total{direction="forward"}')).toBe(1)
 })
 
@@ -126,6 +132,76 @@ test('a running worker detects the step without a restart', async () => {
   }
 })
 
+test.each([
+  ['a day ahead', -24 * HOUR_MS],
+  ['a day behind', 24 * HOUR_MS],
+])(
+  'a database clock that jumps %s together with that of the worker is not trusted until it is right again',
+  async (_, ms) => {
+    // Both are one machine: only the monotonic clock shows it.
+    let together = 0
+    const clock = { nowMs: () => Date.now() + passedMs - together }
+    const time = timeOf(database.worker, { clock })
+    await time.measure()
+    expect(time.problem()).toBeUndefined()
+    await setBack(ms)
+    together = ms
+    await time.measure()
+    expect(time.problem()).toMatch(
+      /14\d\d minutes (ahead of|behind) the time that it should show.*clock accept/,
+    )
+    expect(await metric('shopwire_time_untrusted')).toBe(1)
+    // Neither the next reading nor a restart makes it the new normal.
+    await pass(CHECK_MS)
+    await time.measure()
+    const restarted = timeOf(database.worker, { clock })
+    await restarted.measure()
+    expect([time.problem(), restarted.problem()].every((one) => one !== undefined)).toBe(true)
+    await setBack(-ms)
+    together = 0
+    await pass(CHECK_MS)
+    for (const one of [time, restarted]) {
+      await one.measure()
+      expect(one.problem()).toBeUndefined()
+    }
+  },
+)
+
+test('a worker whose own clock is a year off goes by that of the database, and does nothing periodic', async () => {
+  const time = timeOf(database.worker, { clock: { nowMs: () => Date.now() + 365 * 24 * HOUR_MS } })
+  await time.measure()
+  expect(time.problem()).toMatch(/the clock of this worker is \d+ minutes ahead of that of the database/)
+  expect(Math.abs(time.nowMs() - Date.now())).toBeLessThan(60_000)
+})
+
+test('an operator accepts the time after a jump: running workers and those started later go on', async () => {
+  const time = timeOf(database.worker)
+  await time.measure()
+  await setBack(-48 * HOUR_MS)
+  passedMs = 0
+  await time.measure()
+  expect(time.problem()).toBeDefined()
+  await database.operator.transaction(acceptClock)
+  const clock = { nowMs: () => Date.now() + 48 * HOUR_MS }
+  const later = timeOf(database.worker, { clock, boot_id: 'boot-2' })
+  await later.measure()
+  expect(later.problem()).toBeUndefined()
+})
+
+test('on a machine that was started anew, a time before the last one, or more than a day after it, is not trusted', async () => {
+  await timeOf(database.worker).measure()
+  const anew = async (ms: number) => {
+    await shift(ms)
+    const time = timeOf(database.worker, { clock: { nowMs: () => Date.now() + ms }, boot_id: `boot-${ms}` })
+    await time.measure()
+    await shift(-ms)
+    return time.problem()
+  }
+  expect(await anew(-HOUR_MS)).toMatch(/60 minutes behind/)
+  expect(await anew(25 * HOUR_MS)).toMatch(/1500 minutes ahead of/)
+  expect(await anew(2 * HOUR_MS)).toBeUndefined()
+})
+
 const wake = (subject: string) => wakeJob(database.worker, account_id, QUEUE, subject)
 const take = async () =>
   (await claimJobs(database.worker, QUEUE, 'usual', { limit: 10, leaseMs: LEASE_MS })).jobs
@@ -134,9 +210,17 @@ const logTo = { write: (line: string) => void lines.push(JSON.parse(line)) }
 const monotonicMs = () => performance.now() + passedMs
 
 function watch(db: Db) {
-  metrics = createMetrics('test')
   const clock = { nowMs: () => Date.now() + passedMs }
-  return createClockWatch({ db, log: createLog('debug', logTo), metrics, clock, monotonicMs })
+  return timeOf(db, { clock }).measure
+}
+
+function timeOf(
+  db: Db,
+  { clock = { nowMs: () => Date.now() + passedMs }, boot_id = 'boot-1' } = {},
+): DatabaseTime {
+  metrics = createMetrics('test')
+  const log = createLog('debug', logTo)
+  return createDatabaseTime({ db, log, metrics, clock, monotonicMs, boot_id, awayMsMax: 24 * HOUR_MS })
 }
 
 async function metric(name: string): Promise<number> {

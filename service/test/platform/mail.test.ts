@@ -8,9 +8,11 @@ import { statement } from '../../src/platform/db.ts'
 import { localKeks, openKeyring } from '../../src/platform/encryption.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMailSender, deleteOldMail, queueMail, smtpSender } from '../../src/platform/mail.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
 import { openTestDatabase, type TestDatabase } from '../../testing/database.ts'
 
 const keyring = openKeyring(localKeks(new Map([['k1', randomBytes(32)]]), 'k1'))
+const metrics = createMetrics('test')
 const HOUR_MS = 3_600_000
 let database: TestDatabase
 let server: SMTPServer
@@ -61,8 +63,11 @@ const sender = (send = smtp.send as typeof smtp.send | undefined) =>
         logged += line
       },
     }),
+    metrics,
     send,
   })
+const givenUp = async () =>
+  Number(/^shopwire_mail_given_up_total (\d+)/m.exec(await metrics.registry.metrics())?.[1] ?? 0)
 const rows = () =>
   database.owner.many<{ attempts: number; sent_at: Date | null; failed_at: Date | null; has_body: boolean }>(
     statement(
@@ -88,6 +93,36 @@ test('mail of the dashboard is sent once, in plain text, and its body erased; th
   expect(await one()).toBe(0)
   expect(logged).not.toContain('token-value')
   expect(logged).not.toContain('ada@example.com')
+})
+
+test('a damaged mail is given up alone, is counted and logged, and the others are sent', async () => {
+  const damaged = await queueMail(database.worker, keyring, mail, nowMs)
+  await queueMail(database.worker, keyring, { ...mail, to: 'bob@example.com' }, nowMs)
+  await database.asOwner(
+    `update outgoing_mail set body_sealed = set_byte(body_sealed, length(body_sealed) - 1, 0) || 'x' where id = '${damaged}'`,
+  )
+  const before = await givenUp()
+  expect(await sender()()).toBe(2)
+  expect(received.map(({ to }) => to)).toEqual([['bob@example.com']])
+  expect(await rows()).toMatchObject([
+    { failed_at: expect.any(Date), has_body: false },
+    { failed_at: null, sent_at: expect.any(Date) },
+  ])
+  expect((await givenUp()) - before).toBe(1)
+  expect(logged).toContain('a mail cannot be decrypted and was given up')
+})
+
+test('a mail whose key is not configured is tried again, and sent when the key is back', async () => {
+  const other = openKeyring(localKeks(new Map([['k2', randomBytes(32)]]), 'k2'))
+  await queueMail(database.worker, keyring, mail, nowMs)
+  await queueMail(database.worker, other, { ...mail, to: 'bob@example.com' }, nowMs)
+  expect(await sender()()).toBe(2)
+  expect(received.map(({ to }) => to)).toEqual([['ada@example.com']])
+  expect(await rows()).toMatchObject([
+    { failed_at: null },
+    { failed_at: null, sent_at: null, has_body: true },
+  ])
+  expect(logged).toContain('a mail cannot be decrypted without its key; it is tried again')
 })
 
 test('a mail of a transaction that failed is not sent', async () => {
@@ -139,6 +174,7 @@ test('without a mail server mail waits, and one line says so', async () => {
         logged += line
       },
     }),
+    metrics,
     send: undefined,
   })
   await send()

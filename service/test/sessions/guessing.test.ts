@@ -49,6 +49,45 @@ test('1,000 wrong passwords from many places change nothing for sessions and pas
   expect(await later.call('signInWithPassword', { email, password: PASSWORD })).toEqual({ next: 'passkey' })
 }, 120_000)
 
+const countOf = (types: readonly (string | undefined)[], type: string) =>
+  types.filter((one) => one === type).length
+
+test('threat 72: of 200 wrong passwords from one address at once ten are compared, and the owner signs in from another', async () => {
+  const { email } = await identity.newMember(account_id, 'viewer')
+  const types = await Promise.all(
+    Array.from({ length: 200 }, (_, n) =>
+      refusalOf(
+        identity.browser('198.51.100.9').call('signInWithPassword', { email, password: `guess ${n}` }),
+      ).then((refusal) => refusal?.type),
+    ),
+  )
+  expect([countOf(types, 'sign_in_failed'), countOf(types, 'too_many_attempts')]).toEqual([10, 190])
+  const elsewhere = identity.browser('192.0.2.3')
+  expect(await elsewhere.call('signInWithPassword', { email, password: PASSWORD })).toEqual({ next: 'enrol' })
+})
+
+test('threat 72: of 200 wrong codes from one address at once ten are checked, and from 100 addresses at most fifty', async () => {
+  const { browser, email } = await identity.newMember(account_id, 'owner')
+  await enrolTotp(browser)
+  const guess = async (address: string, n: number) => {
+    const thief = identity.browser(address)
+    await thief.call('signInWithPassword', { email, password: PASSWORD })
+    return () =>
+      refusalOf(thief.call('signInWithRecoveryCode', { code: `wrong-code${n}` })).then(
+        (refusal) => refusal?.type,
+      )
+  }
+  const fromOne = []
+  for (let n = 0; n < 20; n += 1) fromOne.push(await guess('198.51.100.10', n))
+  const types = await Promise.all(fromOne.flatMap((send) => Array.from({ length: 10 }, send)))
+  expect([countOf(types, 'sign_in_failed'), countOf(types, 'too_many_attempts')]).toEqual([10, 190])
+  const fromMany = []
+  for (let n = 0; n < 100; n += 1) fromMany.push(await guess(`203.0.113.${n}`, n))
+  const others = await Promise.all(fromMany.flatMap((send) => [send(), send()]))
+  expect(countOf(others, 'sign_in_failed')).toBe(40)
+  expect(countOf(others, 'too_many_attempts')).toBe(160)
+})
+
 test('wrong codes stop after ten', async () => {
   const { browser } = await identity.newMember(account_id, 'viewer')
   const types = []

@@ -260,7 +260,9 @@ describe('cancelling', () => {
     await shop.operator.setRefundRule({ cancel_after_ms: 3_600_000 })
     expect(await applyRefundRule()).toBe(0)
     await shop.database.asOwner(
-      `update orders set created_at = now() - interval '61 minutes' where id = '${id}'`,
+      `update orders set created_at = now() - interval '61 minutes' where id = '${id}';
+       update refund_rule set working_since = now() - interval '2 hours';
+       update database_identity set confirmed_at = now() - interval '2 hours'`,
     )
     expect(await applyRefundRule()).toBe(1)
     expect((await shop.call('GET', `/v1/orders/${id}`)).body.status).toBe('cancelled')

@@ -120,6 +120,7 @@ describe('public addresses', () => {
     '100::1',
     '3fff::1',
     '2001:db8::1',
+    '168.63.129.16',
   ])('%j is not public', (address) => {
     expect(isPublicAddress(address)).toBe(false)
   })

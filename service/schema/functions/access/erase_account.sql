@@ -42,7 +42,8 @@ begin
      set threshold_cents = null, person_ids = '{}', emails = '{}'
    where account_id = p_account_id;
   update accounts
-     set name = 'Erased account', closed_people = null, erased_at = coalesce(erased_at, p_at)
+     set name = 'Erased account', closed_people = null, erased_at = coalesce(erased_at, p_at),
+         erased_people = coalesce(erased_people, '{}') || v_people
    where id = p_account_id;
   update webhook_endpoints
      set url = 'https://erased.invalid/', set_by_name = case when set_by_name is not null then c_erased end

@@ -50,6 +50,7 @@ export interface AuditRow {
   readonly account_id: string | null
   readonly address: string | null
   readonly details: string
+  /** It says so, and an account or a person that it is about was erased, which has an audit row of its own. */
   readonly is_erased: boolean
   /** Without the commitment, which is the last one. */
   readonly cells: Cells
@@ -62,7 +63,20 @@ export interface AuditRow {
 export const selectAuditRows = (db: Queryable, ids: readonly string[]) =>
   db.many<AuditRow>(
     statement(
-      `select a.id, a.account_id, a.address, a.details::text as details, a.address is null and a.details ? 'erased' as is_erased,
+      `with erased as materialized (
+         select e.id, e.erased_people
+           from accounts e
+          where e.erased_at is not null
+            and exists (select from audit_log x where x.target = e.id and x.action = 'account.erase')
+       ), erased_ids as materialized (
+         select id from erased union all select unnest(erased_people) from erased
+       )
+       select a.id, a.account_id, a.address, a.details::text as details,
+              a.address is null and a.details ? 'erased'
+                and (a.account_id in (select id from erased_ids)
+                     or a.target in (select id from erased_ids)
+                     or a.details ->> 'account_id' in (select id from erased_ids)
+                     or (a.account_id is null and substr(a.actor, length('person:') + 1) in (select id from erased_ids))) as is_erased,
               ${AUDIT_CELLS} as cells, encode(c.commitment, 'hex') as commitment, encode(c.salt, 'hex') as salt
          from audit_log a
          left join seal_commitments c on c.audit_id = a.id

@@ -88,7 +88,7 @@ async function withRows(db: Queryable, segments: readonly Segment[]): Promise<Se
   }))
 }
 
-/** Without its salt a row must be erased; with it, be what was committed to. */
+/** Without its salt a row must have been erased with its account; with it, be what was committed to. */
 function toFound({ cells, commitment, salt, address, details, is_erased }: AuditRow): FoundRow {
   const isWhole = salt === null ? is_erased : commit(salt, address, details) === commitment
   return { cells: [...cells, commitment], isWhole }

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../../src/platform/clock.ts'
 import { createLog } from '../../../src/platform/log.ts'
 import { createMailSender, smtpSender } from '../../../src/platform/mail.ts'
+import { createMetrics } from '../../../src/platform/metrics.ts'
 import { refusalOf, type SignedInBrowser, sendRoute } from '../../../testing/dashboard.ts'
 import { openWholeDashboard } from '../../../testing/dashboard-areas.ts'
 import { itemOf, putItems, untilFollowed } from '../../../testing/items.ts'
@@ -132,6 +133,7 @@ test('a mail has the headers we wrote, whatever the names in it', async () => {
     keyring: shop.keyring,
     clock: systemClock,
     log: createLog('silent'),
+    metrics: createMetrics('test'),
     send: smtp.send,
   })
   while ((await sendMail()) > 0);
