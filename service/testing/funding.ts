@@ -6,12 +6,15 @@ import { paymentsFamily } from '../src/edge/payments/payments-family.ts'
 import { createEdge } from '../src/edge/server.ts'
 import type { Letter, Notify } from '../src/funding/notify.ts'
 import { createPaymentWorker } from '../src/funding/payment-worker.ts'
+import type { PaymentProvider } from '../src/funding/provider.ts'
 import { createReconciliation } from '../src/funding/reconcile.ts'
 import { stripeEvents, stripeProvider } from '../src/funding/stripe.ts'
 import { createOperator } from '../src/operations/operator.ts'
+import { readRules, verifyData } from '../src/operations/verify.ts'
 import { type Clock, systemClock } from '../src/platform/clock.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
+import { INVARIANTS } from '../src/wiring.ts'
 import { openTestDatabase } from './database.ts'
 import { memberAct } from './member.ts'
 import { testKeyring } from './shop.ts'
@@ -129,6 +132,22 @@ export async function openFunding(options: { readonly clock?: Clock } = {}) {
 
     async balance(account_id = account.id): Promise<number> {
       return (await operator.showAccount(account_id)).balance_cents
+    },
+
+    /** Another worker, with another clock or a provider that answers otherwise. */
+    workerWith: (other: { readonly clock?: Clock; readonly provider?: Partial<PaymentProvider> }) =>
+      createPaymentWorker({
+        db: database.worker,
+        clock: other.clock ?? clock,
+        log,
+        notify,
+        provider: { ...provider, ...other.provider },
+      }),
+
+    /** Rules about money and data that do not hold. */
+    async violated() {
+      const findings = await verifyData(database.operator, await readRules(INVARIANTS), () => {})
+      return findings.filter(({ violations }) => violations > 0)
     },
 
     /** Reports a refund or a dispute of the stand-in, as Stripe does when it was made. */

@@ -41,9 +41,11 @@ export const beginReconciliation = (db: Queryable, provider: ProviderName) =>
      where provider = ${provider}
     returning stage, started_at, compared_until - ${AGAIN_DAYS} * interval '1 day' as read_from, read_until, after_id, compared, asked`)
 
-interface Step {
+/** What one page added to a run. */
+export interface Progress {
   readonly compared: number
   readonly asked: number
+  /** Null: this stage is done. */
   readonly after_id: string | null
 }
 
@@ -51,7 +53,7 @@ export const saveReconciliation = (
   db: Queryable,
   provider: ProviderName,
   stage: NonNullable<Reconciliation['stage']>,
-  step: Step,
+  step: Progress,
 ) =>
   db.one<Reconciliation>(sql`
     update payment_reconciliations
@@ -63,7 +65,7 @@ export const saveReconciliation = (
      where provider = ${provider}
     returning stage, started_at, compared_until - ${AGAIN_DAYS} * interval '1 day' as read_from, read_until, after_id, compared, asked`)
 
-export const endReconciliation = (db: Queryable, provider: ProviderName, step: Step) =>
+export const endReconciliation = (db: Queryable, provider: ProviderName, step: Progress) =>
   db.run(sql`
     update payment_reconciliations
        set compared_until = read_until,

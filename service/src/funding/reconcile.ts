@@ -7,6 +7,7 @@ import {
   endReconciliation,
   insertReconciliation,
   markCompared,
+  type Progress,
   type Reconciliation,
   releaseReconciliation,
   saveReconciliation,
@@ -113,11 +114,4 @@ export function createReconciliation({ db, log, provider, settle }: ReconcileDep
     }
     return true
   }
-}
-
-export interface Progress {
-  readonly compared: number
-  readonly asked: number
-  /** Null: this stage is done. */
-  readonly after_id: string | null
 }

@@ -91,6 +91,7 @@ export function createDatabaseTime(deps: DatabaseTimeDeps): DatabaseTime {
     accepted = record.accepted
     const jumpMs = isAccepted ? 0 : jumpOf(reading, trusted, record, awayMsMax)
     if (Math.abs(jumpMs) > TRUST_MS_MAX) return describeJump(jumpMs)
+    if (trusted === undefined) await deleteOldRecords(db, reading)
     trusted = reading
     await writeRecord(db, boot_id, reading)
     return Math.abs(reading.offsetMs) > TRUST_MS_MAX ? describeApart(reading.offsetMs) : undefined
@@ -160,16 +161,17 @@ const readRecord = (db: Db, boot_id: string) =>
       from database_identity i
       left join clock_records r on r.boot_id = ${boot_id}`)
 
-async function writeRecord(db: Db, boot_id: string, { databaseMs, atMs }: Trusted): Promise<void> {
-  const at = new Date(databaseMs)
-  await db.run(sql`
+const writeRecord = (db: Db, boot_id: string, { databaseMs, atMs }: Trusted) =>
+  db.run(sql`
     insert into clock_records (boot_id, at, monotonic_ms)
-    values (${boot_id}, ${at}, ${atMs})
+    values (${boot_id}, ${new Date(databaseMs)}, ${atMs})
         on conflict (boot_id) do update set at = excluded.at, monotonic_ms = excluded.monotonic_ms`)
-  await db.run(sql`
+
+/** Of machines, or starts of them, that are no more. */
+const deleteOldRecords = (db: Db, { databaseMs }: Trusted) =>
+  db.run(sql`
     delete from clock_records
-     where at < ${at}::timestamptz - ${RECORDS_KEPT_DAYS} * interval '1 day'`)
-}
+     where at < ${new Date(databaseMs)}::timestamptz - ${RECORDS_KEPT_DAYS} * interval '1 day'`)
 
 /** By the word of an operator: the present time is right, whatever it was before. */
 export async function acceptClock(tx: Queryable): Promise<{ now: Date }> {

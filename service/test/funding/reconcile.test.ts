@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { readRules, verifyData } from '../../src/operations/verify.ts'
-import { INVARIANTS } from '../../src/wiring.ts'
 import { type FundingShop, openFunding } from '../../testing/funding.ts'
 
 const DAY_MS = 86_400_000
@@ -14,8 +12,7 @@ beforeAll(async () => {
   await shop.reconcile()
 })
 afterAll(async () => {
-  const findings = await verifyData(shop.database.operator, await readRules(INVARIANTS), () => {})
-  expect(findings.filter(({ violations }) => violations > 0)).toEqual([])
+  expect(await shop.violated()).toEqual([])
   await shop.close()
 })
 beforeEach(async () => {

@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest'
 import { IS_SHORT } from '../../../test-forms.ts'
-import { readRules, verifyData } from '../../src/operations/verify.ts'
-import { INVARIANTS } from '../../src/wiring.ts'
 import { type CardSchedule, runCardSchedule, unexplained } from '../../testing/card-schedule.ts'
 import { openFunding } from '../../testing/funding.ts'
 import { randomOf } from '../../testing/random.ts'
@@ -44,8 +42,7 @@ async function runBatch(seed: number, schedules: number): Promise<void> {
       return [`seed ${schedule?.seed}: ${what}`, ...(schedule?.steps ?? [])].join('\n  ')
     })
     expect(wrong, wrong[0]).toEqual([])
-    const findings = await verifyData(shop.database.operator, await readRules(INVARIANTS), () => {})
-    expect(findings.filter(({ violations }) => violations > 0)).toEqual([])
+    expect(await shop.violated()).toEqual([])
   } finally {
     await shop.close()
   }

@@ -1,9 +1,5 @@
 import type { StripePayment } from '@shopwire/harness'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { createPaymentWorker } from '../../src/funding/payment-worker.ts'
-import { readRules, verifyData } from '../../src/operations/verify.ts'
-import { createLog } from '../../src/platform/log.ts'
-import { INVARIANTS } from '../../src/wiring.ts'
 import { type FundingShop, openFunding } from '../../testing/funding.ts'
 
 const DAY_MS = 86_400_000
@@ -16,8 +12,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   // Whatever the tests did, every rule about money holds.
-  const findings = await verifyData(shop.database.operator, await readRules(INVARIANTS), () => {})
-  expect(findings.filter(({ violations }) => violations > 0)).toEqual([])
+  expect(await shop.violated()).toEqual([])
   await shop.close()
 })
 beforeEach(async () => {
@@ -84,13 +79,7 @@ test('an event is due as soon as it is recorded, also for a worker whose clock i
   const { session } = await start(600)
   shop.stripe.pay(session.id)
   await shop.post(paidEvent(session))
-  const behind = createPaymentWorker({
-    db: shop.database.worker,
-    clock: { nowMs: () => Date.now() - MINUTE_MS },
-    log: createLog('silent'),
-    provider: shop.provider,
-    notify: shop.notify,
-  })
+  const behind = shop.workerWith({ clock: { nowMs: () => Date.now() - MINUTE_MS } })
   await behind.applyEvents()
   expect(await balance()).toBe(600)
 })
@@ -235,13 +224,8 @@ test('a second refund, reported while Stripe is being asked about the first, is 
   const { session } = await credited(5_000)
   await shop.report(shop.stripe.refund(session, 1_000))
   // Stripe has answered, and before the answer is applied there is another refund and its event.
-  const slow = createPaymentWorker({
-    db: shop.database.worker,
-    clock: shop.clock,
-    log: createLog('silent'),
-    notify: shop.notify,
+  const slow = shop.workerWith({
     provider: {
-      ...shop.provider,
       async readPayment(payment) {
         const read = await shop.provider.readPayment(payment)
         if (shop.stripe.refunds.size === refundsBefore) await shop.report(shop.stripe.refund(session, 2_000))
@@ -264,13 +248,8 @@ test('an answer that is older than the one applied before is not applied', async
   await shop.worker.applyEvents()
   expect(await balance()).toBe(2_000)
   let asked = 0
-  const late = createPaymentWorker({
-    db: shop.database.worker,
-    clock: shop.clock,
-    log: createLog('silent'),
-    notify: shop.notify,
+  const late = shop.workerWith({
     provider: {
-      ...shop.provider,
       async readPayment(payment) {
         asked += 1
         if (asked > 1) return shop.provider.readPayment(payment)
