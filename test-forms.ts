@@ -24,6 +24,8 @@ export const FULL_ONLY: Readonly<Record<string, string>> = {
   'service/test/supply/schedules.test.ts':
     'random schedules of suppliers; fulfilment.test.ts has the ones that people thought of',
   'e2e/backups.test.ts': 'restores by pgBackRest; restores.test.ts restores a base backup',
+  'e2e/clock-drill.test.ts':
+    'clocks of workers and database a day and a year off; service/test/platform/clock-watch tests the rule',
   'e2e/clock-skew.test.ts': 'the window of accepted times is tested in service/test/access',
   'e2e/dashboard-screens.test.ts':
     'every screen in every width; dashboard.test.ts visits them in its journeys',

@@ -70,6 +70,14 @@ export function findRedis(machine = THIS_MACHINE): string {
   return findFolder(REDIS, machine)
 }
 
+/** The library that gives a process another clock. */
+export function findFaketime(machine = THIS_MACHINE): string {
+  const usual = ['/usr/lib/*/faketime/libfaketime.so.1', '/usr/lib*/faketime/libfaketime.so.1']
+  const found = usual.flatMap((pattern) => foldersLike(pattern, machine.root)).find(canRead)
+  if (!found) throw new Error('libfaketime is not installed. Install it (apt-get install libfaketime).')
+  return found
+}
+
 function findFolder(product: Product, machine: Machine): string {
   const { name, programs, variable } = product
   const hasAll = (folder: string) => programs.every((program) => canRun(join(folder, program)))
@@ -132,9 +140,12 @@ function namesIn(folder: string): string[] {
   }
 }
 
-function canRun(path: string): boolean {
+const canRun = (path: string) => can(path, constants.X_OK)
+const canRead = (path: string) => can(path, constants.R_OK)
+
+function can(path: string, mode: number): boolean {
   try {
-    accessSync(path, constants.X_OK)
+    accessSync(path, mode)
     return true
   } catch {
     return false

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { findPostgres } from './binaries.ts'
+import { findFaketime, findPostgres } from './binaries.ts'
 import { POSTGRES_FAST_STOP_MS_MAX, POSTGRES_IMMEDIATE_STOP_MS_MAX, POSTGRES_START_MS_MAX } from './limits.ts'
 import { logSize, logTail } from './log-tail.ts'
 import { type ManagedChild, removeTemporaryFolder, spawnManagedChild } from './managed-child.ts'
@@ -30,6 +30,8 @@ export interface PostgresOptions {
   bin?: string
   /** Folders, as in a PATH, with the libraries of the programs in `bin`, if they do not find them by themselves. */
   libraries?: string
+  /** A file that libfaketime reads: how far the server's clock is from the right one, such as `+86400`; whenever the file changes. */
+  clockFile?: string
   /** A folder of locales made by `localedef`, for a server with messages in a language that is not installed. */
   locales?: string
 }
@@ -58,7 +60,10 @@ export interface Postgres {
 export async function startPostgres(options: PostgresOptions = {}): Promise<Postgres> {
   const programs: PostgresPrograms = {
     bin: options.bin ?? findPostgres(),
-    env: environment(options.libraries, options.locales),
+    env: {
+      ...environment(options.libraries, options.locales),
+      ...(options.clockFile !== undefined && fakeClock(options.clockFile)),
+    },
   }
   const { settings = {}, durable = false } = options
   const home = await openHome(programs, options.dir, options.copyOf, durable)
@@ -110,6 +115,17 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     },
   }
   return self
+}
+
+/** Its monotonic clock stays right, like that of a machine whose clock is set. */
+function fakeClock(file: string): Record<string, string> {
+  return {
+    LD_PRELOAD: findFaketime(),
+    FAKETIME_TIMESTAMP_FILE: file,
+    FAKETIME_NO_CACHE: '1',
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+    NO_FAKE_STAT: '1',
+  }
 }
 
 /**

@@ -17,6 +17,7 @@ export {
   capture,
   ENDS_WITH_PARENT,
   type Ended,
+  HURRIED_TIMERS,
   type ProgramName,
   runProgram,
   type Settings,

@@ -43,6 +43,8 @@ export const ENDS_WITH_PARENT = fileURLToPath(new URL('./ends-with-parent.ts', i
 
 /** For `node --import`: shifts the clock of that process by the milliseconds in the file TEST_CLOCK_FILE. */
 export const SHIFTED_CLOCK = fileURLToPath(new URL('./shifted-clock.ts', import.meta.url))
+/** For `node --import`: what the process does once a minute or an hour it does twice a second. */
+export const HURRIED_TIMERS = fileURLToPath(new URL('./hurried-timers.ts', import.meta.url))
 
 /** Runs a program until it exits. */
 export function runProgram(

@@ -839,7 +839,11 @@ async function inClone(work: (url: string, client: pg.Client) => Promise<void>):
     await client.query(`alter database ${name} set search_path = shopwire`)
   })
   try {
-    await asSuperuser(sample.urlOf(name), (client) => work(sample.urlOf(name), client))
+    await asSuperuser(sample.urlOf(name), async (client) => {
+      // A store is closed on a copy of its database.
+      await client.query('update database_identity set copy = database_copy()')
+      await work(sample.urlOf(name), client)
+    })
   } finally {
     await asSuperuser(sample.urlOf('postgres'), (client) =>
       client.query(`drop database ${name} with (force)`),

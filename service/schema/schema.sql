@@ -538,6 +538,22 @@ begin
 end
 $$;
 
+CREATE FUNCTION shopwire.database_copy() RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
+    AS $$
+declare
+  v_database text := current_setting('shopwire.database_oid', true);
+begin
+  if coalesce(v_database, '') = '' then
+    -- A session never moves to another database. Its tables may be replaced.
+    select d.oid::text into v_database from pg_database d where d.datname = current_database();
+    perform set_config('shopwire.database_oid', v_database, false);
+  end if;
+  return v_database || '/' || pg_relation_filenode('database_identity')::text;
+end
+$$;
+
 CREATE FUNCTION shopwire.database_is_confirmed() RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
@@ -555,7 +571,7 @@ begin
      where i.system_identifier = v_system
        and i.timeline = present_timeline()
        and i.behind_since is null
-       and (i.journal_id is null or i.compared_start = database_start())
+       and case when i.journal_id is null then i.copy = database_copy() else i.compared_start = database_start() end
   );
 end
 $$;
@@ -564,16 +580,8 @@ CREATE FUNCTION shopwire.database_start() RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
-declare
-  v_start text := current_setting('shopwire.database_start', true);
 begin
-  if coalesce(v_start, '') = '' then
-    -- A session never moves to another start of the server or to another database. Its tables may be replaced.
-    v_start := extract(epoch from pg_postmaster_start_time())::text || '/' ||
-               (select d.oid::text from pg_database d where d.datname = current_database());
-    perform set_config('shopwire.database_start', v_start, false);
-  end if;
-  return v_start || '/' || pg_relation_filenode('database_identity')::text;
+  return extract(epoch from pg_postmaster_start_time())::text || '/' || database_copy();
 end
 $$;
 
@@ -586,31 +594,38 @@ declare
   v_attempts integer;
   v_reads integer;
   v_answers integer;
+  v_to timestamptz;
+  v_reads_to timestamptz;
 begin
   perform from evidence_retention for update skip locked;
   if not found then
     return 0;
   end if;
-  update evidence_retention set kept_since = v_before where kept_since < v_before;
-  delete from order_attempts a
-   using (select o.account_id, o.idempotency_key, o.request_id
-            from order_attempts o
-           where o.at < v_before
-           order by o.at
-           limit p_chunk) old
-   where a.account_id = old.account_id
-     and a.idempotency_key = old.idempotency_key
-     and a.request_id = old.request_id;
-  get diagnostics v_attempts = row_count;
-  delete from link_reads r
-   using (select o.order_id, o.request_id
-            from link_reads o
-           where o.at < v_before
-           order by o.at
-           limit p_chunk) old
-   where r.order_id = old.order_id
-     and r.request_id = old.request_id;
-  get diagnostics v_reads = row_count;
+  with deleted as (
+    delete from order_attempts a
+     using (select o.account_id, o.idempotency_key, o.request_id
+              from order_attempts o
+             where o.at < v_before
+             order by o.at
+             limit p_chunk) old
+     where a.account_id = old.account_id
+       and a.idempotency_key = old.idempotency_key
+       and a.request_id = old.request_id
+    returning a.at
+  )
+  select count(*), max(d.at) into v_attempts, v_to from deleted d;
+  with deleted as (
+    delete from link_reads r
+     using (select o.order_id, o.request_id
+              from link_reads o
+             where o.at < v_before
+             order by o.at
+             limit p_chunk) old
+     where r.order_id = old.order_id
+       and r.request_id = old.request_id
+    returning r.at
+  )
+  select count(*), max(d.at) into v_reads, v_reads_to from deleted d;
   -- Their ids begin with the time, so the first ones are the oldest.
   delete from order_answers a
    using (select o.order_id, o.account_id from order_answers o order by o.order_id limit p_chunk) oldest,
@@ -620,6 +635,9 @@ begin
      and orders.id = oldest.order_id
      and orders.created_at < v_before;
   get diagnostics v_answers = row_count;
+  -- No further than what was deleted: time that was wrong must not make it a year.
+  update evidence_retention
+     set kept_since = greatest(kept_since, greatest(v_to, v_reads_to) + interval '1 microsecond');
   return v_attempts + v_reads + v_answers;
 end
 $$;
@@ -1074,7 +1092,7 @@ begin
   -- checked here is what is written below.
   v_is_open := store_is_open();
   with priced as materialized (
-    select v_places[l.n] as place, l.n, l.id, l.qty, l.expected_price_cents, l.name, l.unit_price_cents, l.status
+    select v_places[l.n] as place, l.n, l.id, l.qty, l.expected_price_cents, l.name, l.unit_price_cents, l.status, l.is_short
       from price_cart(p_item_ids, p_qtys, p_expected) l
      order by l.n
   )
@@ -1086,7 +1104,8 @@ begin
       select p.place,
              (sum(p.qty * p.unit_price_cents) filter (where p.status <> 'sold_out'))::bigint as total_cents,
              bool_or(p.status = 'sold_out') as has_sold_out,
-             string_agg(p.id, ', ') filter (where p.status = 'sold_out') as sold_out,
+             string_agg(p.id || case when p.is_short then ' (fewer than ' || p.qty || ' left)' else '' end, ', ')
+               filter (where p.status = 'sold_out') as sold_out,
              bool_or(p.status = 'price_changed') as has_repriced,
              string_agg(p.id || ' costs ' || p.unit_price_cents || ' cents now, ' || p.expected_price_cents || ' were expected',
                         '; ') filter (where p.status = 'price_changed') as repriced
@@ -1254,7 +1273,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION shopwire.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) RETURNS TABLE(n integer, id text, qty integer, expected_price_cents bigint, name text, unit_price_cents bigint, status text)
+CREATE FUNCTION shopwire.price_cart(p_ids text[], p_qtys integer[], p_expected bigint[]) RETURNS TABLE(n integer, id text, qty integer, expected_price_cents bigint, name text, unit_price_cents bigint, status text, is_short boolean)
     LANGUAGE sql STABLE
     AS $$
   select c.n::integer, c.id, c.qty, c.expected, i.name, i.price_cents,
@@ -1262,9 +1281,11 @@ CREATE FUNCTION shopwire.price_cart(p_ids text[], p_qtys integer[], p_expected b
            when i.id is null then 'sold_out'
            when not (i.is_for_sale and i.has_supply) then 'sold_out'
            when i.available_until <= clock_timestamp() then 'sold_out'
+           when c.qty > s.pool_left then 'sold_out'
            when c.expected is not null and c.expected <> i.price_cents then 'price_changed'
            else 'ok'
-         end
+         end,
+         coalesce(s.pool_left between 1 and c.qty - 1, false)
     from unnest(p_ids, p_qtys, p_expected) with ordinality as c (id, qty, expected, n)
     -- One look-up per line by the primary key, whatever size of cart the planner assumes.
     left join lateral (
@@ -1273,6 +1294,14 @@ CREATE FUNCTION shopwire.price_cart(p_ids text[], p_qtys integer[], p_expected b
        where items.id = c.id
        limit 1
     ) i on true
+    -- An item with another source is never held back by its pool.
+    left join lateral (
+      select item_supply.pool_left
+        from shopwire.item_supply
+       where item_supply.item_id = c.id
+         and item_supply.source = 'pool'
+       limit 1
+    ) s on true
    order by c.n
 $$;
 
@@ -1827,6 +1856,7 @@ CREATE TABLE shopwire.database_identity (
     behind_why text,
     journal_id text,
     compared_start text,
+    copy text NOT NULL,
     clock_accepted integer DEFAULT 0 NOT NULL,
     CONSTRAINT database_identity_only_row_check CHECK (only_row)
 );
@@ -2326,7 +2356,7 @@ CREATE TABLE shopwire.refund_rule (
     only_row boolean DEFAULT true NOT NULL,
     cancel_after interval,
     changed_at timestamp with time zone NOT NULL,
-    per_hour_max integer DEFAULT 100 NOT NULL,
+    per_hour_max integer DEFAULT 50 NOT NULL,
     window_started_at timestamp with time zone DEFAULT now() NOT NULL,
     window_count integer DEFAULT 0 NOT NULL,
     held_at timestamp with time zone,
@@ -2338,6 +2368,55 @@ CREATE TABLE shopwire.refund_rule (
     CONSTRAINT refund_rule_per_hour_max_check CHECK ((per_hour_max > 0)),
     CONSTRAINT refund_rule_window_count_check CHECK ((window_count >= 0))
 );
+
+CREATE TABLE shopwire.removals (
+    kind text NOT NULL COLLATE pg_catalog."C",
+    window_started_at timestamp with time zone DEFAULT now() NOT NULL,
+    window_count bigint DEFAULT 0 NOT NULL,
+    held_at timestamp with time zone,
+    is_released boolean DEFAULT false NOT NULL,
+    CONSTRAINT removals_held_or_released CHECK (((held_at IS NULL) OR (NOT is_released))),
+    CONSTRAINT removals_kind_check CHECK ((kind = ANY (ARRAY['links'::text, 'events'::text, 'evidence'::text, 'journal'::text])))
+);
+
+CREATE VIEW shopwire.removal_limits WITH (security_invoker='true') AS
+ SELECT r.kind,
+    r.held_at,
+    r.is_released,
+        CASE
+            WHEN (r.window_started_at <= (clock_timestamp() - '01:00:00'::interval)) THEN (0)::bigint
+            ELSE r.window_count
+        END AS removed,
+        CASE
+            WHEN (r.kind = 'journal'::text) THEN (3)::bigint
+            ELSE GREATEST((10000)::bigint, ((((3)::double precision * made.rows) / (GREATEST((1)::numeric, (EXTRACT(epoch FROM (clock_timestamp() - made.since)) / (3600)::numeric)))::double precision))::bigint)
+        END AS per_hour_max
+   FROM (shopwire.removals r
+     CROSS JOIN LATERAL ( SELECT
+                CASE r.kind
+                    WHEN 'links'::text THEN ( SELECT o.created_at
+                       FROM shopwire.orders o
+                      ORDER BY o.created_at
+                     LIMIT 1)
+                    WHEN 'events'::text THEN ( SELECT e.created_at
+                       FROM shopwire.events e
+                      ORDER BY e.created_at
+                     LIMIT 1)
+                    WHEN 'evidence'::text THEN ( SELECT a.at
+                       FROM shopwire.order_attempts a
+                      ORDER BY a.at
+                     LIMIT 1)
+                    ELSE NULL::timestamp with time zone
+                END AS since,
+            ( SELECT c.reltuples
+                   FROM pg_class c
+                  WHERE (c.oid = (
+                        CASE r.kind
+                            WHEN 'links'::text THEN 'shopwire.orders'::regclass
+                            WHEN 'events'::text THEN 'shopwire.events'::regclass
+                            WHEN 'evidence'::text THEN 'shopwire.order_attempts'::regclass
+                            ELSE NULL::regclass
+                        END)::oid)) AS rows) made);
 
 CREATE TABLE shopwire.restocked_items (
     item_id text NOT NULL COLLATE pg_catalog."C",
@@ -2883,6 +2962,9 @@ ALTER TABLE ONLY shopwire.pool_links
 
 ALTER TABLE ONLY shopwire.refund_rule
     ADD CONSTRAINT refund_rule_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY shopwire.removals
+    ADD CONSTRAINT removals_pkey PRIMARY KEY (kind);
 
 ALTER TABLE ONLY shopwire.restocked_items
     ADD CONSTRAINT restocked_items_pkey PRIMARY KEY (item_id);
@@ -3541,6 +3623,13 @@ GRANT ALL ON FUNCTION shopwire.confirm_top_up(p_account_id text, p_top_up_id tex
 REVOKE ALL ON FUNCTION shopwire.credit_paid_top_up(p_account_id text, p_top_up_id text, p_payment text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION shopwire.credit_paid_top_up(p_account_id text, p_top_up_id text, p_payment text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_worker_rights;
 
+REVOKE ALL ON FUNCTION shopwire.database_copy() FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.database_copy() TO shopwire_api_rights;
+GRANT ALL ON FUNCTION shopwire.database_copy() TO shopwire_dashboard;
+GRANT ALL ON FUNCTION shopwire.database_copy() TO shopwire_functions;
+GRANT ALL ON FUNCTION shopwire.database_copy() TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION shopwire.database_copy() TO shopwire_worker_rights;
+
 REVOKE ALL ON FUNCTION shopwire.database_is_confirmed() FROM PUBLIC;
 GRANT ALL ON FUNCTION shopwire.database_is_confirmed() TO shopwire_api_rights;
 GRANT ALL ON FUNCTION shopwire.database_is_confirmed() TO shopwire_dashboard;
@@ -4088,6 +4177,18 @@ GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.item_supply TO shopwire_operator_ri
 GRANT SELECT ON TABLE shopwire.item_supply TO shopwire_readonly_rights;
 GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.item_supply TO shopwire_worker_rights;
 
+GRANT SELECT(item_id) ON TABLE shopwire.item_supply TO shopwire_api_rights;
+GRANT SELECT(item_id) ON TABLE shopwire.item_supply TO shopwire_dashboard;
+GRANT SELECT(item_id) ON TABLE shopwire.item_supply TO shopwire_functions;
+
+GRANT SELECT(source) ON TABLE shopwire.item_supply TO shopwire_api_rights;
+GRANT SELECT(source) ON TABLE shopwire.item_supply TO shopwire_dashboard;
+GRANT SELECT(source) ON TABLE shopwire.item_supply TO shopwire_functions;
+
+GRANT SELECT(pool_left) ON TABLE shopwire.item_supply TO shopwire_api_rights;
+GRANT SELECT(pool_left) ON TABLE shopwire.item_supply TO shopwire_dashboard;
+GRANT SELECT(pool_left) ON TABLE shopwire.item_supply TO shopwire_functions;
+
 GRANT SELECT ON TABLE shopwire.items TO shopwire_api_rights;
 GRANT SELECT ON TABLE shopwire.items TO shopwire_dashboard;
 GRANT SELECT ON TABLE shopwire.items TO shopwire_functions;
@@ -4238,6 +4339,8 @@ GRANT SELECT ON TABLE shopwire.order_attempts TO shopwire_dashboard;
 GRANT SELECT,DELETE ON TABLE shopwire.order_attempts TO shopwire_maintenance;
 GRANT SELECT ON TABLE shopwire.order_attempts TO shopwire_operator_rights;
 GRANT SELECT ON TABLE shopwire.order_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(at) ON TABLE shopwire.order_attempts TO shopwire_worker_rights;
 
 GRANT SELECT ON TABLE shopwire.order_backlog TO shopwire_api_rights;
 GRANT SELECT ON TABLE shopwire.order_backlog TO shopwire_operator_rights;
@@ -4520,6 +4623,14 @@ GRANT UPDATE(held_at) ON TABLE shopwire.refund_rule TO shopwire_worker_rights;
 GRANT UPDATE(working_since) ON TABLE shopwire.refund_rule TO shopwire_worker_rights;
 
 GRANT UPDATE(worked_at) ON TABLE shopwire.refund_rule TO shopwire_worker_rights;
+
+GRANT SELECT,UPDATE ON TABLE shopwire.removals TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.removals TO shopwire_readonly_rights;
+GRANT SELECT,UPDATE ON TABLE shopwire.removals TO shopwire_worker_rights;
+
+GRANT SELECT ON TABLE shopwire.removal_limits TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.removal_limits TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.removal_limits TO shopwire_worker_rights;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.restocked_items TO shopwire_operator_rights;
 GRANT SELECT ON TABLE shopwire.restocked_items TO shopwire_readonly_rights;

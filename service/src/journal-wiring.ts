@@ -6,6 +6,7 @@ import type { Db } from './platform/db.ts'
 import { every } from './platform/every.ts'
 import type { Log } from './platform/log.ts'
 import type { Metrics } from './platform/metrics.ts'
+import type { RemovalLimit } from './platform/removal-limit.ts'
 import { Unavailable } from './platform/trouble.ts'
 import type { LinkVault } from './supply/gift-link.ts'
 import type { Journal } from './supply/journal.ts'
@@ -46,9 +47,13 @@ export interface JournalDeps {
   readonly log: Log
   readonly metrics: Metrics
   readonly clock: DatabaseTime
+  readonly removals: RemovalLimit
 }
 
-export function keepJournal(config: Config, { db, vault, log, metrics, clock }: JournalDeps): JournalKeeping {
+export function keepJournal(
+  config: Config,
+  { db, vault, log, metrics, clock, removals }: JournalDeps,
+): JournalKeeping {
   const real = openJournalFrom(
     config,
     (error) =>
@@ -78,9 +83,17 @@ export function keepJournal(config: Config, { db, vault, log, metrics, clock }: 
   )
   const removal = every(
     REMOVAL_EVERY_MS,
-    async () => {
-      if (clock.problem() !== undefined) return
-      await journal?.removeBefore(new Date(clock.nowMs() - config.SHOPWIRE_JOURNAL_DAYS * DAY_MS))
+    async (isStopped) => {
+      if (journal === undefined) return
+      const removeDay = async () => {
+        const isMore = await removeOneDay(journal, clock.nowMs() - config.SHOPWIRE_JOURNAL_DAYS * DAY_MS)
+        return { removed: isMore ? 1 : 0, isMore }
+      }
+      while (
+        !isStopped() &&
+        clock.problem() === undefined &&
+        (await removals.remove('journal', 1, removeDay))
+      );
     },
     (error) => log.warn({ err: error }, 'old files of the journal of sold links could not be removed'),
   )
@@ -98,6 +111,14 @@ export function keepJournal(config: Config, { db, vault, log, metrics, clock }: 
       await journal?.close()
     },
   }
+}
+
+/** Up to a time, at most a day further than before; resolves to whether that was not enough. */
+async function removeOneDay(journal: Journal, toMs: number): Promise<boolean> {
+  const keptSinceMs = (await journal.readMark())?.kept_since.getTime() ?? toMs
+  const nextMs = Math.min(toMs, keptSinceMs + DAY_MS)
+  await journal.removeBefore(new Date(nextMs))
+  return nextMs < toMs
 }
 
 function counted(journal: Journal, metrics: Metrics): Journal {

@@ -6,8 +6,8 @@ import { closeAccountDays } from './ledger/account-days.ts'
 import { moneyLoops } from './money-wiring.ts'
 import { sealNext } from './operations/seals/sealer.ts'
 import { createBacklogCounter } from './orders/backlog.ts'
-import { deleteOldEvidence } from './orders/evidence.ts'
-import { eraseOldLinks } from './orders/link-retention.ts'
+import { deleteOldEvidence, EVIDENCE_CHUNK } from './orders/evidence.ts'
+import { ERASE_CHUNK, eraseOldLinks } from './orders/link-retention.ts'
 import { createRefundRule } from './orders/refund-rule.ts'
 import { markOverlooked, wakeRestocked } from './orders/wake-waiting.ts'
 import type { Clock } from './platform/clock.ts'
@@ -18,13 +18,14 @@ import type { Log } from './platform/log.ts'
 import { createMailSender, deleteOldMail, smtpSender } from './platform/mail.ts'
 import type { Metrics } from './platform/metrics.ts'
 import { createPublicAddressWatch } from './platform/public-addresses.ts'
+import type { RemovalLimit } from './platform/removal-limit.ts'
 import { createReplicationWatch } from './platform/replication-watch.ts'
 import { createSnapshotWatch } from './platform/snapshot-watch.ts'
 import { deleteExpired } from './sessions/session-store.ts'
 import type { LinkVault } from './supply/gift-link.ts'
 import { mustMailBeEncrypted } from './transport.ts'
 import { ANNOUNCE_CHUNK, announceCatalogue } from './webhooks/announce.ts'
-import { DELETE_CHUNK, deleteOldEvents } from './webhooks/retention.ts'
+import { deleteOldEvents, EVENTS_CHUNK } from './webhooks/retention.ts'
 
 const CLOCK_EVERY_MS = 3_000
 const REFUND_RULE_EVERY_MS = 5_000
@@ -52,6 +53,7 @@ export interface RepeatedWorkDeps {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
+  readonly removals: RemovalLimit
   /** False while nobody has confirmed the database: nothing is sent, refunded or removed. */
   mayWork(): boolean
   /** False while a clock is wrong: nothing is removed, refunded by rule, closed or sealed by it. */
@@ -63,9 +65,10 @@ export interface RepeatedWorkDeps {
 
 /** What a worker does again and again besides its jobs. Every worker does all of it; each piece tolerates the others. */
 export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating {
-  const { db, keyring, vault, clock, log, metrics, mayWork, isTimeTrusted, measureTime, isLeader } = deps
+  const { db, keyring, vault, clock, log, metrics, removals, mayWork, isTimeTrusted, measureTime, isLeader } =
+    deps
   const mayJudge = () => mayWork() && isTimeTrusted()
-  const applyRefundRule = createRefundRule({ db, vault, clock, log, metrics })
+  const applyRefundRule = createRefundRule({ db, vault, log, metrics })
   const refunds = every(
     REFUND_RULE_EVERY_MS,
     async () => {
@@ -83,11 +86,9 @@ export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating 
     async () => {
       if (!mayWork()) return
       const { revision } = await selectRevision(db)
-      // A restored database may have an older revision: one that it does not have must not count as announced.
-      const seenTwice = Math.min(announceable, revision)
       for (;;) {
         const startedMs = performance.now()
-        if ((await announceCatalogue(db, seenTwice, clock.nowMs())) < ANNOUNCE_CHUNK) break
+        if ((await announceCatalogue(db, announceable, clock.nowMs())) < ANNOUNCE_CHUNK) break
         await sleep(ANNOUNCE_PAUSE_FACTOR * (performance.now() - startedMs))
       }
       announceable = revision
@@ -137,7 +138,6 @@ export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating 
     every(
       RETENTION_EVERY_MS,
       async (isStopped) => {
-        if (!mayJudge()) return
         const before = () => new Date(clock.nowMs() - days * DAY_MS)
         while (!isStopped() && mayJudge() && (await removeChunk(before()))) await sleep(RETENTION_PAUSE_MS)
       },
@@ -145,18 +145,19 @@ export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating 
     )
   const eventRetention = retain(
     config.SHOPWIRE_EVENT_RETENTION_DAYS,
-    async (before) => (await deleteOldEvents(db, before)) === DELETE_CHUNK,
+    (before) => removals.remove('events', EVENTS_CHUNK, () => deleteOldEvents(db, before)),
     'events past their retention time could not be removed',
   )
   const evidenceRetention = retain(
     config.SHOPWIRE_EVIDENCE_RETENTION_DAYS,
-    async (before) => (await deleteOldEvidence(db, before)) > 0,
+    (before) => removals.remove('evidence', EVIDENCE_CHUNK, () => deleteOldEvidence(db, before)),
     'evidence past its retention time could not be removed',
   )
   const linkDays = config.SHOPWIRE_LINK_RETENTION_DAYS
   const linkRetention = retain(
     linkDays,
-    async (before) => linkDays > 0 && (await eraseOldLinks(db, before, clock.nowMs())) > 0,
+    async (before) =>
+      linkDays > 0 && removals.remove('links', ERASE_CHUNK, () => eraseOldLinks(db, before, clock.nowMs())),
     'links past their retention time could not be erased',
   )
   const smtp =

@@ -17,6 +17,7 @@ import { createJobRunner, type JobRunnerOptions } from './platform/job-runner.ts
 import { keepClients } from './platform/kept-clients.ts'
 import { verifyEncryptionKeys } from './platform/key-checks.ts'
 import { operatorFetch } from './platform/operator-fetch.ts'
+import { createRemovalLimit } from './platform/removal-limit.ts'
 import type { Step } from './platform/shutdown.ts'
 import {
   deleteOldHeartbeats,
@@ -77,7 +78,8 @@ export function createWorker(
   const identity = watchDatabaseIdentity(db, log, metrics)
   const clients = keepClients(guardedClients(config.SHOPWIRE_EGRESS_PROXY, networks))
   const openClient = parts.openClient ?? clients.open
-  const journal = keepJournal(config, { db, vault, log, metrics, clock })
+  const removals = createRemovalLimit(db, { log, metrics })
+  const journal = keepJournal(config, { db, vault, log, metrics, clock, removals })
   const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain, journal: journal.journal })
 
   const traces = tracing && followTraces(db, tracing)
@@ -129,6 +131,7 @@ export function createWorker(
     clock,
     log,
     metrics,
+    removals,
     mayWork: () => identity.problem() === undefined,
     isTimeTrusted: () => clock.problem() === undefined,
     measureTime: clock.measure,

@@ -41,6 +41,7 @@ import { extendLeases, failJob, postponeJob, releaseFrozenJobs, wakeJob } from '
 import { verifyEncryptionKeys } from '../src/platform/key-checks.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
+import { createRemovalLimit } from '../src/platform/removal-limit.ts'
 import { markBehind } from '../src/platform/store-position.ts'
 import { deleteOldHeartbeats, recordHeartbeat, recordWorkerStop } from '../src/platform/worker-heartbeats.ts'
 import { createLinkVault } from '../src/supply/gift-link.ts'
@@ -198,7 +199,8 @@ test('every transaction locks rows in the documented order, and every locking st
   await buy({ id: second }, { id: first })
   await fulfilAll()
   await operator.loadPool(first, links(2))
-  await operator.loadPool(second, links(1))
+  await operator.loadPool(second, links(2))
+  await buy({ id: second })
   const cancelled = await buy({ id: first, qty: 2 }, { id: second, qty: 2 })
   await fulfilAll()
   await operator.cancelOrder(cancelled, 'test')
@@ -248,7 +250,7 @@ test('every transaction locks rows in the documented order, and every locking st
     update refund_rule set working_since = now() - interval '1 hour';
     update database_identity set confirmed_at = now() - interval '1 hour'`)
   await sleep(10)
-  expect(await createRefundRule({ db: worker, vault, clock, log, metrics })()).toBe(1)
+  expect(await createRefundRule({ db: worker, vault, log, metrics })()).toBe(1)
   await operator.releaseRefundRule()
 
   // Deliveries of events.
@@ -273,8 +275,15 @@ test('every transaction locks rows in the documented order, and every locking st
   await api.transaction((tx) => stopEndpoint(tx, account_id, clock.nowMs()))
   expect(await closeAccountDays(worker, clock.nowMs() + DAY_MS)).toBe(true)
   while (await sealNext(worker, clock.nowMs()));
-  expect(await deleteOldEvents(worker, new Date(clock.nowMs() + DAY_MS))).toBeGreaterThan(10)
-  expect(await eraseOldLinks(worker, new Date(clock.nowMs() + DAY_MS), clock.nowMs())).toBeGreaterThan(1)
+  expect((await deleteOldEvents(worker, new Date(clock.nowMs() + DAY_MS))).removed).toBeGreaterThan(10)
+  expect(
+    (await eraseOldLinks(worker, new Date(clock.nowMs() + DAY_MS), clock.nowMs())).removed,
+  ).toBeGreaterThan(1)
+
+  const removals = createRemovalLimit(worker, { log, metrics })
+  await removals.remove('journal', 3, async () => ({ removed: 3, isMore: true }))
+  await removals.remove('journal', 3, async () => ({ removed: 0, isMore: false }))
+  await operator.releaseRemoval('journal', 'test')
 
   // Evidence.
   const evidence = createEvidenceWriter(api, { log, metrics })
@@ -291,7 +300,7 @@ test('every transaction locks rows in the documented order, and every locking st
     read: { order_id: slow, links: 2 },
   })
   await evidence.stop()
-  expect(await deleteOldEvidence(worker, new Date(clock.nowMs()))).toBe(2)
+  expect((await deleteOldEvidence(worker, new Date(clock.nowMs()))).removed).toBe(2)
 
   await moneyInAndBack(database, operator, (await operator.createAccount('Payer')).id)
   await changeKeysAndTokens(database, account_id, keyring)

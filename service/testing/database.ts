@@ -57,6 +57,13 @@ export async function createDatabase({
     // A copy has what is in the template, and neither the grants on it nor its settings.
     if (!isEmpty) await client.query([...databaseGrants(name), settingsSql(name)].join(';'))
   })
+  // And a store is closed on a copy of its database.
+  if (!isEmpty)
+    await asSuperuser(
+      async (client) =>
+        void (await client.query('update shopwire.database_identity set copy = shopwire.database_copy()')),
+      withDatabase(inject('superuserUrl'), name),
+    )
   return {
     ...changeUrls(inject('database'), (url) => withDatabase(url, name)),
     name,

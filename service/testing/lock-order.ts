@@ -33,6 +33,7 @@ export const LOCK_ORDER = [
   'own_keys',
   'encryption_key_checks',
   'clock_records',
+  'removals',
   'database_identity',
   'payment_reconciliations',
   'store_position',

@@ -32,8 +32,9 @@ const postgres = await startPostgres()
 try {
   const template = await provisionDatabase(postgres, TEMPLATE)
   await migrate(template.ownerUrl, SCHEMA)
-  const asSuperuser = async (text: string) => {
-    const client = new pg.Client({ connectionString: postgres.superuserUrl })
+  const asSuperuser = async (text: string, database = 'postgres') => {
+    const connectionString = postgres.superuserUrl.replace(/[^/]*$/, database)
+    const client = new pg.Client({ connectionString })
     await client.connect()
     await client.query(text).finally(() => client.end())
   }
@@ -46,6 +47,7 @@ try {
       const name = `schedules_${randomBytes(6).toString('hex')}`
       await asSuperuser(`create database ${name} owner shopwire_owner template ${TEMPLATE}`)
       await asSuperuser([...databaseGrants(name), settingsSql(name)].join(';'))
+      await asSuperuser('update shopwire.database_identity set copy = shopwire.database_copy()', name)
       return {
         ...changeUrls(template, (url) => url.replace(/[^/]*$/, name)),
         drop: () => asSuperuser(`drop database ${name} with (force)`),

@@ -135,6 +135,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
   gauge('ShopwireReplicationLag', 'shopwire_replication_lag_seconds{standby="one"}', 2, 31),
   gauge('ShopwireStandbyMissing', 'shopwire_replication_connected{standby="one"}', 1, 0),
   gauge('ShopwireTimeUntrusted', 'shopwire_time_untrusted', 0, 1),
+  gauge('ShopwireRemovalsHeld', 'shopwire_removals_held{kind="events"}', 0, 1),
   gauge('ShopwireClockOff', 'shopwire_database_clock_offset_seconds{job="shopwire"}', 0.2, -600),
   disk('ShopwireDiskFilling', 50, 8),
   disk('ShopwireDiskFull', 8, 1),

@@ -75,14 +75,20 @@ create table database_identity (
   -- The start of the server (functions/platform/database_start.sql) for which a worker has compared this database with the journal. After
   -- every start somebody has to: a snapshot that is started without recovery has the identity of the original.
   compared_start text,
+  -- The copy of the data (functions/platform/database_copy.sql) that was confirmed. Without a journal nothing else tells a dump that was
+  -- restored into the same server from the original.
+  copy text not null,
   -- How often an operator said that the clock is right after it had jumped.
   clock_accepted integer not null default 0
 );
 
 -- The timeline is the first part of the name of a WAL file; see functions/platform/present_timeline.sql.
-insert into database_identity (system_identifier, timeline, confirmed_at, confirmed_by)
-select system_identifier::text, ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint, now(), 'migration'
-  from pg_control_system();
+-- The copy as in functions/platform/database_copy.sql.
+insert into database_identity (system_identifier, timeline, confirmed_at, confirmed_by, copy)
+select c.system_identifier::text, ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint, now(), 'migration',
+       d.oid::text || '/' || pg_relation_filenode('database_identity')::text
+  from pg_control_system() c
+  join pg_database d on d.datname = current_database();
 
 -- The last time that a worker could trust, with the monotonic clock of its machine, which goes on for one start of it: a process that is
 -- started after the clock was changed notices it too.

@@ -170,7 +170,7 @@ create table refund_rule (
   changed_at timestamptz not null,
   -- The limit. A clock that jumped makes every waiting order look overdue; the rule then stops at this number until an operator
   -- has released it.
-  per_hour_max integer not null default 100 check (per_hour_max > 0),
+  per_hour_max integer not null default 50 check (per_hour_max > 0),
   -- Refunds by the rule since the window began, counted in the transaction of each.
   window_started_at timestamptz not null default now(),
   window_count integer not null default 0 check (window_count >= 0),
@@ -183,7 +183,8 @@ create table refund_rule (
   worked_at timestamptz not null default now()
 );
 
-insert into refund_rule (changed_at) values (now());
+-- A new store gives the money back after a day. `shopwire-migrate` says so when it makes one.
+insert into refund_rule (cancel_after, changed_at) values ('24 hours', now());
 
 -- Evidence for disputes (docs/decisions/0028). These tables are written in batches by API processes, after the answers. They have no
 -- foreign keys, which would cost more than the rows. Rows can be added and read; only old ones are deleted, by

@@ -47,6 +47,47 @@ create table journal_comparisons (
   is_complete boolean not null
 );
 
+-- How much was removed for good because it was old: links, events and evidence by rows, the journal by days of its files. A clock that is wrong
+-- without anybody noticing makes everything look old, so an hour has a limit, beyond which removal stops until an operator releases it.
+create table removals (
+  kind text collate "C" primary key check (kind in ('links', 'events', 'evidence', 'journal')),
+  window_started_at timestamptz not null default now(),
+  -- Within the hour from then on. Reserved before the removal, and corrected after it.
+  window_count bigint not null default 0,
+  -- Not null: the limit was reached then, and nothing of this kind is removed.
+  held_at timestamptz,
+  -- An operator lets it go on without a limit until nothing is left to remove.
+  is_released boolean not null default false,
+  constraint removals_held_or_released check (held_at is null or not is_released)
+);
+
+insert into removals (kind) values ('links'), ('events'), ('evidence'), ('journal');
+
+-- Each kind with its limit: 10,000, or three times the average number of rows made in an hour, by the planner's estimate of the table and
+-- the age of its oldest row. A clock that is ahead makes that row look older, and the limit lower. Of the journal, three days.
+create view removal_limits with (security_invoker) as
+select r.kind, r.held_at, r.is_released,
+       case when r.window_started_at <= clock_timestamp() - interval '1 hour' then 0 else r.window_count end as removed,
+       case
+         when r.kind = 'journal' then 3
+         else greatest(10000, (3 * made.rows / greatest(1, extract(epoch from clock_timestamp() - made.since) / 3600))::bigint)
+       end as per_hour_max
+  from removals r
+ cross join lateral (
+   select case r.kind
+            when 'links' then (select o.created_at from orders o order by o.created_at limit 1)
+            when 'events' then (select e.created_at from events e order by e.created_at limit 1)
+            when 'evidence' then (select a.at from order_attempts a order by a.at limit 1)
+          end as since,
+          (select c.reltuples
+             from pg_class c
+            where c.oid = case r.kind
+                            when 'links' then 'orders'::regclass
+                            when 'events' then 'events'::regclass
+                            when 'evidence' then 'order_attempts'::regclass
+                          end) as rows
+ ) made;
+
 -- Transfers and audit rows are chained by hash, per account, some time after they were written, and all chains go into one digest a day
 -- that can be published: whoever changes, removes or inserts a row afterwards is found out (docs/tamper-evidence.md). Placing an order
 -- writes nothing of it.

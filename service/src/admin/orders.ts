@@ -259,10 +259,15 @@ function waitingTable(rows: readonly WaitingOrder[]): string {
 function describeRule({ cancel_after_ms, per_hour_max }: RefundRule): string {
   if (cancel_after_ms === null) return 'Undelivered orders wait until an operator delivers or cancels them.'
   return (
-    `An order that is not delivered after ${cancel_after_ms / 60_000} minutes is cancelled and refunded, ` +
+    `An order that is not delivered after ${duration(cancel_after_ms)} is cancelled and refunded, ` +
     `up to ${per_hour_max} an hour.`
   )
 }
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+
+const duration = (ms: number) => (ms % HOUR_MS === 0 ? `${ms / HOUR_MS} hours` : `${ms / MINUTE_MS} minutes`)
 
 function describeHold({ held_at, per_hour_max }: RefundRule): string[] {
   if (held_at === null) return []

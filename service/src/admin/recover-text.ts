@@ -18,7 +18,7 @@ export interface LostOrder {
 const ORDERS_SHOWN_MAX = 50
 
 export function describeRecovery(state: RecoveryState): string {
-  const { database, is_same_server, journal, outside, compared } = state
+  const { database, is_same_database, journal, outside, compared } = state
   const { recorded, present, confirmed_at, confirmed_by, generation } = database
   const lines = [
     `Confirmed  ${nameIdentity(recorded)}  on ${day(confirmed_at)} UTC by ${confirmed_by}, generation ${generation}`,
@@ -30,7 +30,7 @@ export function describeRecovery(state: RecoveryState): string {
   if (present.timeline === null)
     return [...lines, 'This server is a standby. Promote it, or point to its primary.'].join('\n')
   lines.push(describeCause(state), ...describeMissing(state))
-  if (is_same_server && database.behind_since === null) {
+  if (is_same_database && database.behind_since === null) {
     return [
       ...lines,
       'Start a worker with SHOPWIRE_JOURNAL: it compares within a second, and the store opens by itself when nothing is missing.',
@@ -72,11 +72,13 @@ function describeJournal({ database, journal }: RecoveryState): string {
   return `${journal.journal_id}, kept since ${day(journal.kept_since)} UTC`
 }
 
-function describeCause({ database, is_same_server }: RecoveryState): string {
+function describeCause({ database, is_same_database }: RecoveryState): string {
   const { recorded, present, behind_why } = database
-  if (is_same_server && behind_why === null)
+  if (is_same_database && behind_why === null)
     return 'The database server was started, and no worker has compared it with the journal since.'
-  if (is_same_server) return `The same server, but an earlier state of the store: ${behind_why}.`
+  if (is_same_database) return `The same server, but an earlier state of the store: ${behind_why}.`
+  if (nameIdentity(recorded) === nameIdentity(present))
+    return 'The same server, but another copy of the data: a dump was restored into it, or the tables were written anew (vacuum full).'
   return recorded.system_identifier === present.system_identifier
     ? 'The timeline differs: the database was restored to a point in time, or a standby was promoted.'
     : 'The system identifier differs: the data were copied or restored to another server, or pg_upgrade was run.'

@@ -4,6 +4,7 @@ import type { Clock } from '../platform/clock.ts'
 import { acceptClock } from '../platform/clock-watch.ts'
 import type { Db } from '../platform/db.ts'
 import { type ReEncryptReport, reEncryptColumn } from '../platform/re-encrypt.ts'
+import { type Removal, releaseRemoval } from '../platform/removal-limit.ts'
 import { createLinkVault } from '../supply/gift-link.ts'
 import type { Journal } from '../supply/journal.ts'
 import { type AccountActionDeps, accountActions } from './account-actions.ts'
@@ -75,6 +76,17 @@ export function createOperator(deps: OperatorDeps, actor: string) {
       act('clock.accept', async (tx) => {
         const result = await acceptClock(tx)
         return { result, target: 'clock', details: { reason, now: result.now.toISOString() } }
+      }),
+
+    /** Returns when it had stopped; null when it had not. */
+    releaseRemoval: (kind: Removal, reason: string): Promise<{ held_at: Date | null }> =>
+      act('removals.release', async (tx) => {
+        const result = await releaseRemoval(tx, kind)
+        return {
+          result,
+          target: 'removals',
+          details: { kind, reason, held_at: result.held_at?.toISOString() ?? null },
+        }
       }),
 
     /** Continues past rows that cannot be decrypted; the report names each of them. */

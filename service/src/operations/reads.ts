@@ -17,6 +17,7 @@ import { listActions } from '../platform/audit.ts'
 import { readDatabaseState } from '../platform/database-identity.ts'
 import { type Db, sql } from '../platform/db.ts'
 import { selectDeadLetters } from '../platform/jobs.ts'
+import { readRemovals } from '../platform/removal-limit.ts'
 import { readSupplierStatement, selectBalances } from '../supply/house-ledger.ts'
 import type { Journal } from '../supply/journal.ts'
 import { requestId } from '../supply/obligation.ts'
@@ -137,6 +138,7 @@ export function createReads(db: Db) {
     findKey: (named: string, account_id: string | undefined) => findKey(db, named, account_id),
     proveKey: (account_id: string, idempotency_key: string) => proveKey(db, account_id, idempotency_key),
     readRefundRule: () => readRefundRule(db),
+    readRemovals: () => readRemovals(db),
 
     async showWebhook(account_id: string) {
       await getAccount(db, account_id)

@@ -5,7 +5,7 @@ import { CLOCKS_APART_MS } from '../orders/lost-orders.ts'
 import {
   confirmDatabase,
   type DatabaseState,
-  isSameServer,
+  isSameDatabase,
   nameIdentity,
   readDatabaseState,
 } from '../platform/database-identity.ts'
@@ -19,7 +19,7 @@ import type { Act } from './act.ts'
 
 export interface RecoveryState {
   readonly database: DatabaseState
-  readonly is_same_server: boolean
+  readonly is_same_database: boolean
   /** Of the journal; null: none is configured here, or nobody has begun it. */
   readonly journal: JournalMark | null
   /** How far the store had come according to the journal. */
@@ -43,7 +43,7 @@ export async function readRecovery(db: Db, journal: Journal | undefined): Promis
   const mark = (await journal?.readMark()) ?? null
   const database = await readDatabaseState(db)
   const compared = (await selectComparison(db, database)) ?? null
-  return { database, is_same_server: isSameServer(database), journal: mark, outside, compared }
+  return { database, is_same_database: isSameDatabase(database), journal: mark, outside, compared }
 }
 
 export interface RecoveryComparison extends JournalComparison {

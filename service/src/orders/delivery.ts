@@ -34,7 +34,8 @@ export async function keepLinks(
 
 /**
  * paid → delivered, with its event. Every unit must have its link; the order's row must be locked and paid. From the commit on callers see
- * the links, so they are in the journal before this resolves; the disk writes while the database works.
+ * the links, so they are in the journal before this resolves; the disk writes while the database works. The event comes last: it locks what
+ * the account's orders need, and these, with others of their batch, would wait for the disk too.
  */
 export async function finishDelivery(
   tx: Tx,
@@ -45,8 +46,8 @@ export async function finishDelivery(
   const journalled = journal && (await beginJournalling(tx, journal, order, nowMs))
   const changed = await updateDelivered(tx, order.account_id, order.order_id, new Date(nowMs))
   assert(changed === 1, `order ${order.order_id} was paid when it was delivered`)
-  await recordEvent(tx, { type: 'order.delivered', ...order }, nowMs)
   await journalled?.written
+  await recordEvent(tx, { type: 'order.delivered', ...order }, nowMs)
 }
 
 async function beginJournalling(tx: Tx, journal: Journal, order: OrderName, nowMs: number) {

@@ -2,6 +2,7 @@ import { type BatchWriter, createBatchWriter } from '../platform/batch-writer.ts
 import { type Db, type Queryable, sql } from '../platform/db.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
+import type { Removed } from '../platform/removal-limit.ts'
 
 /** What a request is about, as far as its endpoint knows; the rest is known once its answer has been sent. */
 export interface Evidence {
@@ -104,12 +105,13 @@ function columnsOf({ attempt, read, bought_order_id, at_ms, refused, isSent, ...
   }
 }
 
-/** Rows of each table, at a time. */
-const DELETE_CHUNK = 1_000
+const DELETED_OF_EACH = 1_000
+/** Rows at a time, of three tables together. */
+export const EVIDENCE_CHUNK = 3 * DELETED_OF_EACH
 
-/** Removes evidence that is older than it is kept for, one chunk per call. Answers with how many rows; 0 means none is left. */
-export async function deleteOldEvidence(db: Pick<Db, 'commit'>, before: Date): Promise<number> {
+/** Removes evidence that is older than it is kept for, one chunk per call. */
+export async function deleteOldEvidence(db: Pick<Db, 'commit'>, before: Date): Promise<Removed> {
   const { removed } = await db.commit<{ removed: number }>(sql`
-    select delete_old_evidence(${before}, ${DELETE_CHUNK}) as removed`)
-  return removed
+    select delete_old_evidence(${before}, ${DELETED_OF_EACH}) as removed`)
+  return { removed, isMore: removed > 0 }
 }

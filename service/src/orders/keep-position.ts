@@ -1,4 +1,4 @@
-import { type DatabaseState, isSameServer, readDatabaseState } from '../platform/database-identity.ts'
+import { type DatabaseState, isSameDatabase, readDatabaseState } from '../platform/database-identity.ts'
 import type { Db } from '../platform/db.ts'
 import { newId } from '../platform/ids.ts'
 import type { Log } from '../platform/log.ts'
@@ -57,7 +57,7 @@ export function createPositionKeeper(deps: PositionKeeperDeps): () => Promise<vo
       }
       return
     }
-    if (state.behind_since !== null || !isSameServer(state)) return
+    if (state.behind_since !== null || !isSameDatabase(state)) return
     if (state.journal_id === null) await attachJournal(db, mark.journal_id, state.start)
     else if (!state.is_compared) await markCompared(db, state.start)
     const position = await advancePosition(db)
@@ -90,7 +90,7 @@ async function findWhyBehind(
     )
   }
   // On another server an operator decides in any case.
-  if (state.is_compared || state.behind_since !== null || !isSameServer(state)) return undefined
+  if (state.is_compared || state.behind_since !== null || !isSameDatabase(state)) return undefined
   // The position is a second coarse. An order that was delivered after it is in the journal, too.
   const lost = await countLostOrders(db, journal, state.position_at)
   return lost > 0

@@ -1,4 +1,5 @@
 import { type Db, sql, type Tx } from '../platform/db.ts'
+import type { Removed } from '../platform/removal-limit.ts'
 
 /** Orders per transaction: small, so that locks are held briefly. */
 export const ERASE_CHUNK = 500
@@ -19,22 +20,24 @@ interface OrderNames {
 /**
  * Erases the links of orders that were delivered before a time. Fingerprints stay. A link is kept as long as the event that carries it:
  * the body of an event may be composed when it is first sent. One chunk per call, each in one transaction with the place up to which
- * orders were looked at; returns how many orders were looked at, and 0 means that none is left. Any number of workers may call this;
- * one of them does the work.
+ * orders were looked at; returns how many orders it looked at for the first time. Any number of workers may call this; one of them does the
+ * work.
  */
-export function eraseOldLinks(db: Db, before: Date, nowMs: number): Promise<number> {
-  return db.transaction(async (tx) => {
+export async function eraseOldLinks(db: Db, before: Date, nowMs: number): Promise<Removed> {
+  const looked = await db.transaction(async (tx) => {
     const lock = await tx.maybeOne(sql`
       select looked_to
         from link_retention
          for update skip locked`)
-    if (!lock) return 0
-    const orders = namesOf([...(await nextOrders(tx, before)), ...(await keptOrders(tx, nowMs))])
-    if (orders.order_ids.length === 0) return 0
+    if (!lock) return undefined
+    const next = await nextOrders(tx, before)
+    const orders = namesOf([...next, ...(await keptOrders(tx, nowMs))])
+    if (orders.order_ids.length === 0) return undefined
     await eraseLinks(tx, orders, before, nowMs)
     await keepTheRest(tx, orders, nowMs)
-    return orders.order_ids.length
+    return next.length
   })
+  return { removed: looked ?? 0, isMore: looked !== undefined }
 }
 
 const namesOf = (orders: readonly { account_id: string; order_id: string }[]): OrderNames => ({

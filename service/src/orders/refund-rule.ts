@@ -1,7 +1,7 @@
-import type { Clock } from '../platform/clock.ts'
 import { type Db, type Queryable, sql, type Tx } from '../platform/db.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
+import { createReminder } from '../platform/reminder.ts'
 import { Refusal } from '../platform/trouble.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
 import { cancelOrder } from './finish.ts'
@@ -55,7 +55,6 @@ export async function releaseRefundRule(tx: Tx): Promise<RefundRule> {
 export interface RefundDeps {
   readonly db: Db
   readonly vault: LinkVault
-  readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
   /** Monotonic time of this process, in milliseconds; not affected by changes of the clock. */
@@ -64,9 +63,6 @@ export interface RefundDeps {
 
 const HOUR_MS = 3_600_000
 const BATCH = 50
-/** If the clocks of the database and of the worker differ by more than this, one of them is wrong. */
-const CLOCKS_APART_MS_MAX = 300_000
-const REMIND_EVERY_MS = 60_000
 /** A restart of all workers is no break. */
 const BREAK_S = 600
 
@@ -76,7 +72,7 @@ const BREAK_S = 600
  * number. Exceeding it stops the rule until an operator releases it.
  */
 export function createRefundRule(deps: RefundDeps): () => Promise<number> {
-  const { db, vault, clock, log, metrics, monotonicMs = () => performance.now() } = deps
+  const { db, vault, log, metrics, monotonicMs = () => performance.now() } = deps
   const own = createOwnWindow(monotonicMs)
   const remind = createReminder(log, monotonicMs)
 
@@ -97,16 +93,11 @@ export function createRefundRule(deps: RefundDeps): () => Promise<number> {
   }
 
   return async () => {
-    const { cancel_after_ms, held_at, now } = await readClocked(db)
+    const { cancel_after_ms, held_at } = await readAtWork(db)
     metrics.refundRuleHeld.set(held_at === null ? 0 : 1)
     if (cancel_after_ms === null) return 0
     if (held_at !== null) {
       remind({ held_at }, HELD)
-      return 0
-    }
-    const apartMs = Math.abs(now.getTime() - clock.nowMs())
-    if (apartMs > CLOCKS_APART_MS_MAX) {
-      remind({ database_clock: now, worker_clock: new Date(clock.nowMs()) }, CLOCKS_APART)
       return 0
     }
     let refunded = 0
@@ -143,8 +134,6 @@ const REASON = 'could not be delivered in time'
 const HELD =
   'the refund rule has reached its limit for one hour and stopped: no order is refunded automatically any more. Check ' +
   '"shopwire-admin orders waiting" and the clocks, then restart the rule with "shopwire-admin refunds release"'
-const CLOCKS_APART =
-  'the clocks of the database and of this worker are more than five minutes apart: the refund rule does not run. Set the clocks'
 
 /** The same hour by monotonic time, which no clock step affects. A release by an operator starts a new one. */
 function createOwnWindow(monotonicMs: () => number) {
@@ -166,31 +155,21 @@ function createOwnWindow(monotonicMs: () => number) {
   }
 }
 
-/** Logs at once and then once a minute. */
-function createReminder(log: Log, monotonicMs: () => number) {
-  const saidMs = new Map<string, number>()
-  return (facts: object, message: string) => {
-    if (monotonicMs() - (saidMs.get(message) ?? Number.NEGATIVE_INFINITY) < REMIND_EVERY_MS) return
-    saidMs.set(message, monotonicMs())
-    log.error(facts, message)
-  }
-}
-
 interface Overdue {
   readonly account_id: string
   readonly order_id: string
 }
 
 /** Also says that a worker is there. After a longer break nothing is overdue for as long as the rule allows. */
-const readClocked = (db: Db) =>
-  db.one<Pick<RefundRule, 'cancel_after_ms' | 'held_at'> & { now: Date }>(sql`
+const readAtWork = (db: Db) =>
+  db.one<Pick<RefundRule, 'cancel_after_ms' | 'held_at'>>(sql`
     update refund_rule
        set working_since = case
              when worked_at < clock_timestamp() - ${BREAK_S} * interval '1 s' then clock_timestamp()
              else working_since
            end,
            worked_at = clock_timestamp()
-    returning (extract(epoch from cancel_after) * 1000)::bigint as cancel_after_ms, held_at, clock_timestamp() as now`)
+    returning (extract(epoch from cancel_after) * 1000)::bigint as cancel_after_ms, held_at`)
 
 const lockWindow = (tx: Tx) =>
   tx.one<{ held_at: Date | null; used: number; per_hour_max: number; releases: number; now: Date }>(sql`

@@ -123,7 +123,8 @@ export function batched<In, Out>(options: BatchedOptions<In, Out>): (input: In) 
       outputs = await runMany(members.map(({ input }) => input))
     } catch (error) {
       if (!isUndone(error)) for (const member of members) end(member, () => member.reject(error))
-      else for (const member of members) await settleAlone(member)
+      // Side by side: one of them may have to wait for what made the batch fail.
+      else await Promise.all(members.map(settleAlone))
       return
     }
     let mustWait = 0

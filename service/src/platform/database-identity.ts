@@ -30,6 +30,8 @@ export interface DatabaseState {
   readonly behind_why: string | null
   /** The journal of sold links that workers write; null: none. */
   readonly journal_id: string | null
+  /** Whether it is the copy of the data that was confirmed; see functions/platform/database_copy.sql. */
+  readonly is_same_copy: boolean
   /** Whether it was compared with the journal since the server was started. */
   readonly is_compared: boolean
   /** Names this start of the server; see functions/platform/database_start.sql. */
@@ -57,6 +59,7 @@ export async function readDatabaseState(db: Queryable): Promise<DatabaseState> {
     select i.system_identifier as recorded_system, i.timeline as recorded_timeline, i.confirmed_at, i.confirmed_by,
            c.system_identifier::text as present_system, present_timeline() as present_timeline,
            database_is_confirmed() as is_confirmed, i.generation, i.behind_since, i.behind_why, i.journal_id,
+           i.copy = database_copy() as is_same_copy,
            i.compared_start is not distinct from database_start() as is_compared, database_start() as start,
            p.position, p.at as position_at
       from database_identity i, store_position p, pg_control_system() c`)
@@ -67,9 +70,12 @@ export async function readDatabaseState(db: Queryable): Promise<DatabaseState> {
   }
 }
 
-/** Whether it is the server and the timeline that were confirmed, whatever state the data are in. */
-export const isSameServer = ({ recorded, present }: DatabaseState) =>
-  nameIdentity(recorded) === nameIdentity(present)
+/**
+ * Whether it is the database that was confirmed, whatever state its data are in. With a journal, a copy of it in the same server counts as
+ * the same: comparing them tells which state it is.
+ */
+export const isSameDatabase = ({ recorded, present, journal_id, is_same_copy }: DatabaseState) =>
+  nameIdentity(recorded) === nameIdentity(present) && (is_same_copy || journal_id !== null)
 
 /** Opens the store on this database. */
 export const confirmDatabase = (
@@ -87,7 +93,8 @@ export const confirmDatabase = (
            behind_since = null,
            behind_why = null,
            journal_id = ${opened.journal_id},
-           compared_start = database_start()`)
+           compared_start = database_start(),
+           copy = database_copy()`)
 
 /** In the form an operator types: `7708505150732488277/2`. */
 export function nameIdentity({ system_identifier, timeline }: DatabaseIdentity): string {
@@ -162,7 +169,9 @@ export function watchDatabaseIdentity(db: Db, log: Log, metrics: Metrics): Ident
 
 /** It was restarted, and no worker has compared it with the journal yet. */
 function isAwaitingComparison(state: DatabaseState): boolean {
-  return isSameServer(state) && state.behind_since === null && state.journal_id !== null && !state.is_compared
+  return (
+    isSameDatabase(state) && state.behind_since === null && state.journal_id !== null && !state.is_compared
+  )
 }
 
 function describeProblem(state: DatabaseState): string {
@@ -173,10 +182,13 @@ function describeProblem(state: DatabaseState): string {
       'delivered or bought until a worker with SHOPWIRE_JOURNAL has: see "shopwire-admin recover status"'
     )
   }
-  const what = isSameServer(state)
+  const isCopy = nameIdentity(recorded) === nameIdentity(present)
+  const what = isSameDatabase(state)
     ? `this database (${nameIdentity(present)}) is an earlier state of the store than its journal has seen: ${behind_why}. It was restored`
-    : `this database (${nameIdentity(present)}) is not the one the store last ran on (${nameIdentity(recorded)}): it was restored, ` +
-      'failed over or upgraded'
+    : isCopy
+      ? `this database (${nameIdentity(present)}) is another copy of the one the store last ran on: a dump was restored into its server`
+      : `this database (${nameIdentity(present)}) is not the one the store last ran on (${nameIdentity(recorded)}): it was restored, ` +
+        'failed over or upgraded'
   return (
     `${what}. Nothing is delivered, sent, refunded or bought until an operator has compared it with what ` +
     'was sold and has opened the store: see "shopwire-admin recover status"'

@@ -374,6 +374,12 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
       help: '1 while the refund rule has reached its limit and waits for an operator.',
       action: 'Look at shopwire-admin orders waiting and at the clocks, then refunds release.',
     }),
+    removalsHeld: readings(WORKER, {
+      name: 'shopwire_removals_held',
+      help: '1 while so much became too old within an hour that removing it has stopped and waits for an operator, by what it is.',
+      action: 'Check the clocks and the settings for retention, then shopwire-admin removals release.',
+      labels: { kind: ['links', 'events', 'evidence', 'journal'] },
+    }),
     ordersWaiting: reading(WORKER, {
       name: 'shopwire_orders_waiting',
       help: 'Orders that are paid and not delivered.',

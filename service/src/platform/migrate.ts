@@ -78,6 +78,7 @@ export async function migrate(
       applied.push(file.name)
       if (file.number === needed) await replace()
     }
+    if (version === 0) report(await describeRefunds(client))
     return { applied, version: schema.migrations.length }
   } finally {
     await watch.stop()
@@ -92,6 +93,18 @@ interface Run {
   readonly watch: BlockerWatch
   readonly patienceMs: number
   report(line: string): void
+}
+
+/** Money that a new store gives back by itself. Whoever installs it should know. */
+async function describeRefunds(client: pg.Client): Promise<string> {
+  const { rows } = await client.query<{ hours: string; per_hour_max: number }>(
+    'select (extract(epoch from cancel_after) / 3600)::integer as hours, per_hour_max from refund_rule',
+  )
+  const [rule] = rows
+  return (
+    `a new store: an order that could not be delivered for ${rule?.hours} hours is cancelled and refunded, at most ` +
+    `${rule?.per_hour_max} an hour; "shopwire-admin refunds rule" shows and changes that`
+  )
 }
 
 const CREATE_RECORDS = `

@@ -8,7 +8,8 @@ const CHUNK = 100
 
 /**
  * Queues a catalogue.changed event for every endpoint, one chunk of accounts per call. Changes are combined: a round starts at
- * most once a minute and names the newest revision. Returns how many accounts were done; fewer than a chunk ends the round. Any
+ * most once a minute and names the given revision, or the present one if that is older: a failover or a restore may have taken it back
+ * since it was read. Returns how many accounts were done; fewer than a chunk ends the round. Any
  * number of workers may call this; one of them does the work.
  */
 export function announceCatalogue(db: Db, revision: number, nowMs: number): Promise<number> {
@@ -17,29 +18,26 @@ export function announceCatalogue(db: Db, revision: number, nowMs: number): Prom
     if (!round) return 0
     if (round.told_up_to === null) {
       const isDue = nowMs >= round.begun_at.getTime() + CATALOGUE_CHANGED_INTERVAL_S_MIN * 1000
-      if (!isDue || revision <= round.revision) return 0
+      const newest = Math.min(revision, round.present)
+      if (!isDue || newest <= round.revision) return 0
       await tx.run(sql`
         update catalogue_announcement
-           set revision = ${revision},
+           set revision = ${newest},
                begun_at = ${new Date(nowMs)},
                told_up_to = ''`)
+      return announceChunk(tx, '', newest, nowMs)
     }
-    return announceChunk(
-      tx,
-      round.told_up_to ?? '',
-      round.told_up_to === null ? revision : round.revision,
-      nowMs,
-    )
+    return announceChunk(tx, round.told_up_to, round.revision, nowMs)
   })
 }
 
 export const ANNOUNCE_CHUNK = CHUNK
 
 const takeRound = (tx: Tx) =>
-  tx.maybeOne<{ revision: number; begun_at: Date; told_up_to: string | null }>(sql`
-    select revision, begun_at, told_up_to
-      from catalogue_announcement
-       for update skip locked`)
+  tx.maybeOne<{ revision: number; begun_at: Date; told_up_to: string | null; present: number }>(sql`
+    select a.revision, a.begun_at, a.told_up_to, (select c.revision from catalogue_state c) as present
+      from catalogue_announcement a
+       for update of a skip locked`)
 
 async function announceChunk(tx: Tx, after: string, revision: number, nowMs: number): Promise<number> {
   const endpoints = await tx.many<{ account_id: string; id: string }>(sql`

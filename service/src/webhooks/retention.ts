@@ -1,24 +1,20 @@
 import { type Db, sql } from '../platform/db.ts'
+import type { Removed } from '../platform/removal-limit.ts'
 
 /** Rows per transaction: small, so that locks are held briefly. */
-export const DELETE_CHUNK = 1_000
+export const EVENTS_CHUNK = 1_000
 
 /**
  * Deletes events that are past their retention, with their deliveries, attempts and the links in their bodies. Events with a
- * pending delivery are kept. One chunk per call; fewer rows than a chunk means that none is left. Any number of workers may
- * call this; one of them does the work.
+ * pending delivery are kept. One chunk per call. Any number of workers may call this; one of them does the work.
  */
-export function deleteOldEvents(db: Db, before: Date): Promise<number> {
-  return db.transaction(async (tx) => {
+export async function deleteOldEvents(db: Db, before: Date): Promise<Removed> {
+  const removed = await db.transaction(async (tx) => {
     const lock = await tx.maybeOne(sql`
       select kept_since
         from event_retention
          for update skip locked`)
     if (!lock) return 0
-    // Updated before the deletion: a check that counts events since kept_since must not expect one that is being deleted.
-    await tx.run(sql`
-      update event_retention
-         set kept_since = greatest(kept_since, ${before})`)
     const old = await tx.many<{ account_id: string; id: string }>(sql`
       select e.account_id, e.id
         from events e
@@ -29,10 +25,17 @@ export function deleteOldEvents(db: Db, before: Date): Promise<number> {
                             and d.event_id = e.id
                             and d.state = 'pending')
        order by e.created_at
-       limit ${DELETE_CHUNK}
+       limit ${EVENTS_CHUNK}
          for update skip locked`)
     const accounts = old.map(({ account_id }) => account_id)
     const events = old.map(({ id }) => id)
+    // Before the deletion: a check that counts events since kept_since must not expect one that is being deleted. No further than what is
+    // deleted: a limit may end the removal here, and time that was wrong must not make it a year.
+    await tx.run(sql`
+      update event_retention
+         set kept_since = greatest(kept_since, (select max(e.created_at) + interval '1 microsecond'
+                                                  from events e
+                                                 where e.id = any(${events})))`)
     await tx.run(sql`
       delete from delivery_attempts a
        using unnest(${accounts}::text[], ${events}::text[]) as o (account_id, event_id)
@@ -55,4 +58,5 @@ export function deleteOldEvents(db: Db, before: Date): Promise<number> {
                           where d.account_id = e.account_id
                             and d.event_id = e.id)`)
   })
+  return { removed, isMore: removed === EVENTS_CHUNK }
 }

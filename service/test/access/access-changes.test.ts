@@ -152,7 +152,7 @@ describe('whoever asks, also with the rights of the owner of the tables', () => 
   })
 
   test.each(['access_version - 1', '0', 'access_version + 2', '9223372036854775807'])(
-    'the access version does not become %s',
+    'threat 78: the access version does not become %s',
     async (version) => {
       const set = `update accounts set access_version = ${version} where id = '${account_id}'`
       await expect(shop.database.asOwner(set)).rejects.toMatchObject(refused)

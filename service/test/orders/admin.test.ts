@@ -303,8 +303,11 @@ describe('suppliers, windows, rules', () => {
   })
 
   test('the refund rule is shown and set', async () => {
-    expect((await admin('refunds', 'rule')).out).toContain('until an operator')
-    expect((await admin('refunds', 'rule', '--cancel-after', '2d')).out).toContain('2880 minutes')
+    expect((await admin('refunds', 'rule')).out).toContain(
+      'after 24 hours is cancelled and refunded, up to 50 an hour',
+    )
+    expect((await admin('refunds', 'rule', '--cancel-after', '2d')).out).toContain('48 hours')
+    expect((await admin('refunds', 'rule', '--cancel-after', '90m')).out).toContain('90 minutes')
     expect((await admin('refunds', 'rule', '--cancel-after', 'soon')).code).toBe(EXIT.usage)
     expect((await admin('refunds', 'rule', '--cancel-after', 'never')).out).toContain('until an operator')
   })

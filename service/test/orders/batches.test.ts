@@ -5,16 +5,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { getAccount } from '../../src/accounts/account.ts'
 import { readRules, verifyData } from '../../src/operations/verify.ts'
 import { placeInBatches } from '../../src/orders/order-batches.ts'
-import { hashCart } from '../../src/orders/place-order.ts'
 import { callPlaceOrder, callPlaceOrders, type NewOrder, type Placed } from '../../src/orders/queries.ts'
 import { MUST_WAIT } from '../../src/platform/batched.ts'
 import { type Db, isRolledBack, sql } from '../../src/platform/db.ts'
-import { newId } from '../../src/platform/ids.ts'
 import { Unavailable } from '../../src/platform/trouble.ts'
-import { cartColumns } from '../../src/quotes/price-cart.ts'
 import { queueTest, setEndpoint } from '../../src/webhooks/endpoint.ts'
 import { INVARIANTS } from '../../src/wiring.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
+import { orderWith } from '../../testing/new-order.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 
 const HERE = 'https://93.184.216.34/hook'
@@ -75,30 +73,6 @@ async function orderOf(
 ): Promise<NewOrder> {
   const { access_version } = await getAccount(shop.database.operator, account_id)
   return orderWith({ account_id, access_version, idempotency_key, cart: [{ id: items.cheap, qty: 2 }] })
-}
-
-interface Cart {
-  readonly account_id: string
-  readonly access_version: number
-  readonly idempotency_key: string
-  readonly cart: { id: string; qty: number; expected_price_cents?: number }[]
-}
-
-function orderWith({ account_id, access_version, idempotency_key, cart }: Cart): NewOrder {
-  const nowMs = Date.now()
-  return {
-    account_id,
-    access_version,
-    key_id: 'test',
-    order_id: newId('ord', nowMs),
-    event_id: newId('evt', nowMs),
-    created_at: new Date(nowMs),
-    idempotency_key,
-    request_hash: hashCart(cart),
-    cart: cartColumns(cart),
-    request_id: newId('req', nowMs),
-    client_address: '192.0.2.1',
-  }
 }
 
 async function ordersOf(account_id: string): Promise<number> {

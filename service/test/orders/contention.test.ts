@@ -111,13 +111,16 @@ describe('while a transaction holds the supply row of an item', () => {
   ])('%s waits for it; webhooks and orders of other accounts do not', async (_what, begin) => {
     const [stuck, free] = itemIds(2) as [string, string]
     await putItems(shop.database.operator, [itemOf(stuck), itemOf(free)])
-    await shop.operator.loadPool(stuck, linksOf(1))
     // Attempts are recorded in the order of the accounts: one that waits for the second account would hold the first.
     const [first, second] = [await newAccount(), await newAccount()]
     const order = await buy(second, stuck)
+    // It has one link of two, and waits for the other.
+    await shop.operator.loadPool(stuck, linksOf(1))
     await expect
       .poll(() =>
-        shop.database.owner.many(sql`select from jobs where subject = ${order} and run_at = 'infinity'`),
+        shop.database.owner.many(
+          sql`select from jobs j join order_links k on k.order_id = j.subject where j.subject = ${order} and j.run_at = 'infinity'`,
+        ),
       )
       .toHaveLength(1)
     const attempts = [await nextAttempt(first), await nextAttempt(second)]

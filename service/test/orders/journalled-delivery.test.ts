@@ -1,14 +1,18 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { getAccount } from '../../src/accounts/account.ts'
 import { createOperator } from '../../src/operations/operator.ts'
+import { placeInBatches } from '../../src/orders/order-batches.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { sql } from '../../src/platform/db.ts'
 import { Unavailable } from '../../src/platform/trouble.ts'
 import type { Journal, JournalEntry } from '../../src/supply/journal.ts'
+import { setEndpoint } from '../../src/webhooks/endpoint.ts'
 import { runAdminOn } from '../../testing/admin.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
 import { keeperOf, openTestJournal, type TestJournal } from '../../testing/journal.ts'
+import { orderWith } from '../../testing/new-order.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 import { startWorker } from '../../testing/worker.ts'
 
@@ -84,6 +88,51 @@ test('until its links are in the journal an order is not delivered, and nobody c
   await begun
   const shown = await shop.call('GET', `/v1/orders/${order_id}`)
   expect([shown.body.status, shown.body.links]).toEqual(['paid', []])
+  release()
+  await expect.poll(() => statusOf(order_id)).toBe('delivered')
+  await worker.stop()
+})
+
+test('threat 77: a delivery that waits for the disk of the journal holds up no order, of its own account or of others', async () => {
+  const accounts = await Promise.all(
+    ['a', 'b', 'c', 'd', 'e'].map(async (name) => {
+      const { id } = await shop.operator.createAccount(name)
+      await shop.operator.fundAccount(id, { amount_cents: 100_000, reference: `opening ${id}` })
+      return id
+    }),
+  )
+  const { api } = shop.database
+  const endpoint = { account_id: shop.account.id, url: 'https://93.184.216.34/hook', set_by: 'test' }
+  await api.transaction((tx) => setEndpoint(tx, shop.keyring, endpoint, Date.now()))
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+  appending = async (real) => {
+    begin()
+    await released
+    await real()
+  }
+  const order_id = await buy()
+  // Everything was sent: the delivery of the order creates the endpoint's job anew, in the transaction that waits for the disk.
+  await shop.database.asOwner(`delete from jobs where queue = 'deliver'`)
+  const worker = startWorker(shop)
+  await begun
+  const place = placeInBatches(api, { mode: 'always' })
+  const buyTogether = () =>
+    Promise.all(
+      [shop.account.id, ...accounts].map(async (account_id) => {
+        const { access_version } = await getAccount(shop.database.operator, account_id)
+        return place(
+          orderWith({
+            account_id,
+            access_version,
+            idempotency_key: 'together',
+            cart: [{ id: item, qty: 1 }],
+          }),
+        )
+      }),
+    )
+  expect((await buyTogether()).map(({ verdict }) => verdict)).toEqual(Array(6).fill('bought'))
+  expect(await statusOf(order_id)).toBe('paid')
   release()
   await expect.poll(() => statusOf(order_id)).toBe('delivered')
   await worker.stop()

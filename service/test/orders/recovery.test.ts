@@ -14,6 +14,7 @@ import { settingsSql } from '../../src/platform/database-settings.ts'
 import { type Db, sql } from '../../src/platform/db.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
+import { createRemovalLimit } from '../../src/platform/removal-limit.ts'
 import { createLinkVault } from '../../src/supply/gift-link.ts'
 import { INVARIANTS } from '../../src/wiring.ts'
 import { runAdminOn } from '../../testing/admin.ts'
@@ -344,7 +345,14 @@ test('production without a journal: the worker warns when it starts, and works',
   const { database, vault } = plain
   const clock = { ...systemClock, measure: async () => {}, problem: () => undefined }
   const metrics = createMetrics('test')
-  const keeping = keepJournal(config, { db: database.worker, vault, log, metrics, clock })
+  const keeping = keepJournal(config, {
+    db: database.worker,
+    vault,
+    log,
+    metrics,
+    clock,
+    removals: createRemovalLimit(database.worker, { log, metrics }),
+  })
   await keeping.open((_part, work) => work())
   await keeping.stop()
   expect(lines.join('')).toContain('this store keeps no journal of sold links')

@@ -47,7 +47,7 @@ const waiting = async () =>
 const admin = (...args: string[]) => runAdminOn(shop, ...args)
 
 /** The rule as one worker applies it. */
-function worker({ clockMs = () => Date.now(), monotonicMs = () => performance.now() } = {}) {
+function worker({ monotonicMs = () => performance.now() } = {}) {
   const lines: string[] = []
   const metrics = createMetrics('test')
   const { database, vault } = shop
@@ -56,7 +56,6 @@ function worker({ clockMs = () => Date.now(), monotonicMs = () => performance.no
     vault,
     metrics,
     monotonicMs,
-    clock: { nowMs: clockMs },
     log: createLog('info', { write: (line) => void lines.push(line) }),
   })
   return { apply, logged: () => lines.join(''), metrics: () => metrics.registry.metrics() }
@@ -175,19 +174,3 @@ describe('with a limit of 3 an hour', () => {
     expect(await worker().apply()).toBe(1)
   })
 })
-
-test.each([
-  ['ahead', 1],
-  ['behind', -1],
-])(
-  'nothing is refunded while the clock of the worker is six minutes %s, which is logged once',
-  async (_, sign) => {
-    await overdue(2)
-    let apartMs = sign * 360_000
-    const { apply, logged } = worker({ clockMs: () => Date.now() + apartMs })
-    expect([await apply(), await apply()]).toEqual([0, 0])
-    expect(logged().match(/more than five minutes apart/g)).toHaveLength(1)
-    apartMs = sign * 240_000
-    expect(await apply()).toBe(2)
-  },
-)

@@ -11,6 +11,7 @@ import { DEVELOPMENT_ENCRYPTION_KEY, loadConfig } from '../../src/config.ts'
 import { createOperator } from '../../src/operations/operator.ts'
 import { readWholeOrder } from '../../src/orders/find-order.ts'
 import { systemClock } from '../../src/platform/clock.ts'
+import { settingsSql } from '../../src/platform/database-settings.ts'
 import { sql } from '../../src/platform/db.ts'
 import type { OpenGuardedClient } from '../../src/platform/guarded-client.ts'
 import { createLog } from '../../src/platform/log.ts'
@@ -19,6 +20,7 @@ import { migrate } from '../../src/platform/migrate.ts'
 import { openDatabaseFrom, openKeyringFrom, SCHEMA } from '../../src/wiring.ts'
 import { createWorker } from '../../src/worker-program.ts'
 import { runAdminOn } from '../../testing/admin.ts'
+import { openTestDatabase } from '../../testing/database.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
 import { call, openShop, type Shop } from '../../testing/shop.ts'
 import { startWorker } from '../../testing/worker.ts'
@@ -174,6 +176,41 @@ test('a dump restored into another server delivers, sends and sells nothing unti
     await other.stop()
   }
 }, 60_000)
+
+test('threat 76: a dump restored into the same server, of a store without a journal, sells nothing until an operator opens it', async () => {
+  const copy = await openTestDatabase({ isEmpty: true })
+  /** Into the empty database, and then over its own tables. */
+  async function restore() {
+    const options = { maxBuffer: 64 * 1024 * 1024 }
+    const from = ['--clean', '--if-exists', shop.database.superuserUrl]
+    const { stdout: dump } = await run(join(findPostgres(), 'pg_dump'), from, options)
+    const restoring = run(join(findPostgres(), 'psql'), ['-qXv', 'ON_ERROR_STOP=1', copy.superuserUrl])
+    restoring.child.stdin?.end(dump)
+    await restoring
+    await copy.asOwner(settingsSql(new URL(copy.superuserUrl).pathname.slice(1)))
+  }
+  const { keyring, admission, account } = shop
+  const deps = { keyring, clock: systemClock, cell: 'c1', admission: async () => admission }
+  const operator = createOperator({ db: copy.operator, ...deps }, 'test')
+  const admin = (...args: string[]) => runAdminOn({ database: copy, operator, journal: undefined }, ...args)
+  const buy = (idempotency_key: string) =>
+    operator.placeOrder(account.id, { items: [{ id: supplied }], idempotency_key })
+  try {
+    for (const place of ['another database', 'the same tables']) {
+      await restore()
+      await expect(buy('in-a-copy'), place).rejects.toMatchObject({ type: 'store_closed' })
+      const status = await admin('recover', 'status')
+      expect(status.out).toContain('another copy of the data')
+      const [, identity = ''] = /open --identity (\S+) --without-journal/.exec(status.out) ?? []
+      expect(await admin('recover', 'open', '--identity', identity, '--without-journal')).toMatchObject({
+        code: 0,
+      })
+      expect(await buy('in-a-copy')).toMatchObject({ kind: 'bought' })
+    }
+  } finally {
+    await copy.close()
+  }
+})
 
 test('on the server where the database was created, the store works without a confirmation', async () => {
   const { out, code } = await runAdminOn(shop, 'recover', 'status')

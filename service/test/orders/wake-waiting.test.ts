@@ -61,10 +61,10 @@ async function workAll(): Promise<readonly Job[]> {
   }
   return jobs
 }
-/** An item that had a link once: it is for sale, and its pool is empty now. */
+/** An item with more links than are bought. They are taken away before anybody delivers them. */
 async function emptyItem() {
   const id = await newItem()
-  await load(id, 1)
+  await load(id, 10)
   return id
 }
 async function buyMany(item: string, orders: number, qty = 1) {

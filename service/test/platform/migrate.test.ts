@@ -58,6 +58,18 @@ test('processes that start at once all succeed, and each file is applied once', 
   expect(await schemaMismatch(query, schema)).toBeUndefined()
 })
 
+test('whoever makes a store is told when it refunds by itself: after 24 hours, at most 50 an hour', async () => {
+  const lines: string[] = []
+  await useEmptyDatabase()
+  await migrate(database.ownerUrl, schema, (line) => lines.push(line))
+  expect(lines.at(-1)).toMatch(
+    /not be delivered for 24 hours is cancelled and refunded, at most 50 an hour; .* refunds rule/,
+  )
+  lines.length = 0
+  await migrate(database.ownerUrl, schema, (line) => lines.push(line))
+  expect(lines).toEqual([])
+})
+
 test('a database that is behind is named, with the command that helps', async () => {
   await useEmptyDatabase()
   expect(await schemaMismatch(query, schema)).toMatch(/version 0.*shopwire-admin migrate/)

@@ -1,7 +1,6 @@
 import { startSupplier } from '@shopwire/harness'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createRefundRule } from '../../src/orders/refund-rule.ts'
-import { systemClock } from '../../src/platform/clock.ts'
 import { sql } from '../../src/platform/db.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { itemOf, putItems, untilFollowed } from '../../testing/items.ts'
@@ -118,12 +117,11 @@ describe('from a pool', () => {
 
   test('links returned by a cancellation go to the order that waits for them', async () => {
     const item = await newItem()
-    await shop.operator.loadPool(item, linksOf(1))
     const greedy = await buy({ id: item, qty: 2 })
-    await untilNote(greedy, /1 short/)
-    await shop.database.asOwner(`update items set has_supply = true where id = '${item}'`)
     const modest = await buy({ id: item })
-    await untilNote(modest, /1 short/)
+    await Promise.all([greedy, modest].map((id) => untilNote(id, /by hand/)))
+    await shop.operator.loadPool(item, linksOf(1))
+    await untilNote(greedy, /1 short/)
     await shop.operator.cancelOrder(greedy, 'test')
     await untilStatus(modest, 'delivered')
   })
@@ -143,11 +141,27 @@ describe('from a pool', () => {
     expect(await isSellable(item)).toBe(true)
   })
 
+  test('more than the pool has is not sold: the quote says sold_out, the order is refused', async () => {
+    const item = await newItem()
+    await shop.operator.loadPool(item, linksOf(3))
+    const statusOf = async (qty: number) =>
+      (await shop.call('POST', '/v1/quote', { body: JSON.stringify({ items: [{ id: item, qty }] }) })).body
+        .lines[0].status
+    expect([await statusOf(4), await statusOf(3)]).toEqual(['sold_out', 'ok'])
+    const refused = await shop.call('POST', '/v1/orders', {
+      body: JSON.stringify({ items: [{ id: item, qty: 4 }], idempotency_key: fresh('order') }),
+    })
+    expect([refused.status, refused.body.error.type]).toEqual([409, 'item_unavailable'])
+    expect(refused.body.error.message).toContain(`${item} (fewer than 4 left)`)
+    await untilStatus(await buy({ id: item, qty: 3 }), 'delivered')
+  })
+
   test('an order with too few links stays paid and keeps those it has; loading the pool delivers it', async () => {
     const item = await newItem()
     const [early, late] = [linksOf(1), linksOf(2)]
-    await shop.operator.loadPool(item, early)
     const id = await buy({ id: item, qty: 3 })
+    await untilNote(id, /by hand/)
+    await shop.operator.loadPool(item, early)
     await untilNote(id, /the pool is 2 short/)
     expect(await read(id)).toMatchObject({ status: 'paid', links: [], delivered_at: null })
     await shop.operator.loadPool(item, late)
@@ -244,6 +258,24 @@ describe('cancelling', () => {
     expect((await read(next)).links.toSorted()).toEqual(links.toSorted())
   })
 
+  test('sets a link aside that can no longer be decrypted, and gives the money back all the same', async () => {
+    const [pooled, byHand] = [await newItem(), await newItem()]
+    await shop.operator.loadPool(pooled, linksOf(2))
+    const before = await balance()
+    const id = await buy({ id: pooled, qty: 2 }, { id: byHand })
+    await untilNote(id, /by hand/)
+    await shop.database.asOwner(`
+      update order_links set link_sealed = set_byte(link_sealed, length(link_sealed) - 1, get_byte(link_sealed, length(link_sealed) - 1) # 1)
+       where order_id = '${id}' and unit = 1`)
+    await shop.operator.cancelOrder(id, 'not needed')
+    expect(await balance()).toBe(before)
+    expect(await poolLeft(pooled)).toBe(1)
+    const { n } = await shop.database.owner.one<{ n: number }>(
+      sql`select count(*) as n from pool_links where item_id = ${pooled} and set_aside_at is not null`,
+    )
+    expect(n).toBe(1)
+  })
+
   test('happens automatically once an order has waited for longer than the refund rule allows', async () => {
     const item = await newItem()
     const id = await buy({ id: item })
@@ -253,7 +285,6 @@ describe('cancelling', () => {
       db: database.worker,
       vault,
       metrics,
-      clock: systemClock,
       log: createLog('silent'),
     })
     expect(await applyRefundRule()).toBe(0)
@@ -492,6 +523,19 @@ describe('from a supplier', () => {
     await shop.operator.retryOrder(id)
     await untilStatus(id, 'delivered')
     expect(first.asked.at(-1)).toMatchObject({ id: `${id}-1-2`, sku: 'SKU-8' })
+    await close()
+  })
+
+  test('that has refused a line 32,767 times is asked once more', async () => {
+    const { item, first, close } = await suppliedItem()
+    first.answers(() => ({ status: 422 }))
+    const id = await buy({ id: item })
+    await untilNote(id, /unknown_sku/)
+    await shop.database.asOwner(`update supplier_requests set round = 32767 where order_id = '${id}'`)
+    first.answers(undefined)
+    await shop.operator.retryOrder(id)
+    await untilStatus(id, 'delivered')
+    expect(first.asked.at(-1)).toMatchObject({ id: `${id}-1-32768` })
     await close()
   })
 

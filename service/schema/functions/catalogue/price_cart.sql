@@ -1,10 +1,14 @@
 -- Prices a cart as it stands now. The only rule for what a line costs and whether it can be bought: quotes show its rows, and
 -- orders are placed on them. Without a search_path of its own, because PostgreSQL then puts it into the statement that calls it instead of
--- planning it anew for every order. So its table is written with its schema; functions are never looked up among temporary objects.
+-- planning it anew for every order. So its tables are written with their schema; functions are never looked up among temporary objects.
+-- The pool's level is read without its lock, which deliveries hold: links that were sold and are not yet assigned still count as left, so
+-- orders placed at the same moment may exceed it. Those wait for more links, as they would if a link turned out to be damaged.
 create or replace function price_cart(p_ids text[], p_qtys integer[], p_expected bigint[])
 returns table (
   n integer, id text, qty integer, expected_price_cents bigint,
-  name text, unit_price_cents bigint, status text
+  name text, unit_price_cents bigint, status text,
+  -- Fewer are left than asked for, but some.
+  is_short boolean
 )
 language sql stable as $$
   select c.n::integer, c.id, c.qty, c.expected, i.name, i.price_cents,
@@ -12,9 +16,11 @@ language sql stable as $$
            when i.id is null then 'sold_out'
            when not (i.is_for_sale and i.has_supply) then 'sold_out'
            when i.available_until <= clock_timestamp() then 'sold_out'
+           when c.qty > s.pool_left then 'sold_out'
            when c.expected is not null and c.expected <> i.price_cents then 'price_changed'
            else 'ok'
-         end
+         end,
+         coalesce(s.pool_left between 1 and c.qty - 1, false)
     from unnest(p_ids, p_qtys, p_expected) with ordinality as c (id, qty, expected, n)
     -- One look-up per line by the primary key, whatever size of cart the planner assumes.
     left join lateral (
@@ -23,5 +29,13 @@ language sql stable as $$
        where items.id = c.id
        limit 1
     ) i on true
+    -- An item with another source is never held back by its pool.
+    left join lateral (
+      select item_supply.pool_left
+        from shopwire.item_supply
+       where item_supply.item_id = c.id
+         and item_supply.source = 'pool'
+       limit 1
+    ) s on true
    order by c.n
 $$;

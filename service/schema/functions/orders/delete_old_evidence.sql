@@ -10,31 +10,38 @@ declare
   v_attempts integer;
   v_reads integer;
   v_answers integer;
+  v_to timestamptz;
+  v_reads_to timestamptz;
 begin
   perform from evidence_retention for update skip locked;
   if not found then
     return 0;
   end if;
-  update evidence_retention set kept_since = v_before where kept_since < v_before;
-  delete from order_attempts a
-   using (select o.account_id, o.idempotency_key, o.request_id
-            from order_attempts o
-           where o.at < v_before
-           order by o.at
-           limit p_chunk) old
-   where a.account_id = old.account_id
-     and a.idempotency_key = old.idempotency_key
-     and a.request_id = old.request_id;
-  get diagnostics v_attempts = row_count;
-  delete from link_reads r
-   using (select o.order_id, o.request_id
-            from link_reads o
-           where o.at < v_before
-           order by o.at
-           limit p_chunk) old
-   where r.order_id = old.order_id
-     and r.request_id = old.request_id;
-  get diagnostics v_reads = row_count;
+  with deleted as (
+    delete from order_attempts a
+     using (select o.account_id, o.idempotency_key, o.request_id
+              from order_attempts o
+             where o.at < v_before
+             order by o.at
+             limit p_chunk) old
+     where a.account_id = old.account_id
+       and a.idempotency_key = old.idempotency_key
+       and a.request_id = old.request_id
+    returning a.at
+  )
+  select count(*), max(d.at) into v_attempts, v_to from deleted d;
+  with deleted as (
+    delete from link_reads r
+     using (select o.order_id, o.request_id
+              from link_reads o
+             where o.at < v_before
+             order by o.at
+             limit p_chunk) old
+     where r.order_id = old.order_id
+       and r.request_id = old.request_id
+    returning r.at
+  )
+  select count(*), max(d.at) into v_reads, v_reads_to from deleted d;
   -- Their ids begin with the time, so the first ones are the oldest.
   delete from order_answers a
    using (select o.order_id, o.account_id from order_answers o order by o.order_id limit p_chunk) oldest,
@@ -44,6 +51,9 @@ begin
      and orders.id = oldest.order_id
      and orders.created_at < v_before;
   get diagnostics v_answers = row_count;
+  -- No further than what was deleted: time that was wrong must not make it a year.
+  update evidence_retention
+     set kept_since = greatest(kept_since, greatest(v_to, v_reads_to) + interval '1 microsecond');
   return v_attempts + v_reads + v_answers;
 end
 $$;

@@ -91,7 +91,7 @@ begin
   -- checked here is what is written below.
   v_is_open := store_is_open();
   with priced as materialized (
-    select v_places[l.n] as place, l.n, l.id, l.qty, l.expected_price_cents, l.name, l.unit_price_cents, l.status
+    select v_places[l.n] as place, l.n, l.id, l.qty, l.expected_price_cents, l.name, l.unit_price_cents, l.status, l.is_short
       from price_cart(p_item_ids, p_qtys, p_expected) l
      order by l.n
   )
@@ -103,7 +103,8 @@ begin
       select p.place,
              (sum(p.qty * p.unit_price_cents) filter (where p.status <> 'sold_out'))::bigint as total_cents,
              bool_or(p.status = 'sold_out') as has_sold_out,
-             string_agg(p.id, ', ') filter (where p.status = 'sold_out') as sold_out,
+             string_agg(p.id || case when p.is_short then ' (fewer than ' || p.qty || ' left)' else '' end, ', ')
+               filter (where p.status = 'sold_out') as sold_out,
              bool_or(p.status = 'price_changed') as has_repriced,
              string_agg(p.id || ' costs ' || p.unit_price_cents || ' cents now, ' || p.expected_price_cents || ' were expected',
                         '; ') filter (where p.status = 'price_changed') as repriced

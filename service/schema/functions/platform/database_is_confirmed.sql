@@ -1,6 +1,7 @@
 -- Whether the store may sell, deliver and buy on this database: it is the one an operator confirmed last (see database_identity), it was not
--- found behind what the store had seen, and, if the store keeps a journal, a worker has compared it since the server was started. Called by
--- the very statements that sell, deliver and buy, so no process can act on an outdated answer.
+-- found behind what the store had seen, and, if the store keeps a journal, a worker has compared it since the server was started; if it keeps
+-- none, it is the very copy that was confirmed. Called by the statements that sell, deliver and buy, so no process can act on an
+-- outdated answer.
 create or replace function database_is_confirmed()
 returns boolean
 language plpgsql
@@ -19,7 +20,7 @@ begin
      where i.system_identifier = v_system
        and i.timeline = present_timeline()
        and i.behind_since is null
-       and (i.journal_id is null or i.compared_start = database_start())
+       and case when i.journal_id is null then i.copy = database_copy() else i.compared_start = database_start() end
   );
 end
 $$;
