@@ -7,7 +7,7 @@ import type { DashboardConfig } from './config.ts'
 import { assertOwnRole } from './dashboard/own-role.ts'
 import { mountAreas } from './dashboard-areas.ts'
 import { addressReader } from './edge/connections.ts'
-import { dashboardFamily } from './edge/dashboard/dashboard-family.ts'
+import { DASHBOARD_LOAD, dashboardFamily } from './edge/dashboard/dashboard-family.ts'
 import { paymentsFamily } from './edge/payments/payments-family.ts'
 import { createEdge } from './edge/server.ts'
 import { tokensFamily } from './edge/tokens/tokens-family.ts'
@@ -16,6 +16,7 @@ import { readWebFolder, type WebFiles } from './edge/web/web-files.ts'
 import { stripeEventsOf } from './money-wiring.ts'
 import { systemClock } from './platform/clock.ts'
 import { compareEncryptionKeys } from './platform/key-checks.ts'
+import { createLoadShedding, watchLoopLag } from './platform/load-shedding.ts'
 import type { Step } from './platform/shutdown.ts'
 import { listening, openKeyringFrom, type UntilAnswered } from './wiring.ts'
 
@@ -46,6 +47,12 @@ export async function createDashboard(
     log,
   })
   metrics.liveStreams.from(live.open)
+  const loop = watchLoopLag()
+  const load = createLoadShedding({
+    ...DASHBOARD_LOAD,
+    lagMs: loop.lagMs,
+    onShed: (reason) => metrics.requestsShed.inc({ reason }),
+  })
   const edge = createEdge(
     {
       log,
@@ -60,6 +67,7 @@ export async function createDashboard(
         {
           clock,
           metrics,
+          load,
           sessions,
           origin,
           isStrict: config.SHOPWIRE_ENV === 'development',
@@ -95,6 +103,7 @@ export async function createDashboard(
       { name: 'end live streams', run: () => live.stop() },
       { name: 'end streams of command lines', run: () => tokenEvents.stop() },
       { name: 'finish requests', run: () => edge.close() },
+      { name: 'stop watching the event loop', run: () => loop.stop() },
       { name: 'close admission', run: () => close() },
     ],
   }

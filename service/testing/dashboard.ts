@@ -10,6 +10,7 @@ import { systemClock } from '../src/platform/clock.ts'
 import { type Db, sql } from '../src/platform/db.ts'
 import type { Keyring } from '../src/platform/encryption.ts'
 import { newId } from '../src/platform/ids.ts'
+import { createLoadShedding, type LoadSheddingOptions } from '../src/platform/load-shedding.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { readOwnKey } from '../src/platform/own-key.ts'
@@ -28,6 +29,8 @@ export interface DashboardOptions {
   readonly files?: WebFiles
   readonly log?: { write(line: string): void }
   readonly requestsPerMinute?: number
+  /** More than any test sends at once, unless given. */
+  readonly load?: Pick<LoadSheddingOptions, 'inFlightMax' | 'ownMax'>
   /** Whose database it shows; otherwise it has an empty one of its own. */
   readonly shop?: Shop
   handlers(parts: {
@@ -79,6 +82,11 @@ export async function openDashboard(options: DashboardOptions) {
         {
           clock: systemClock,
           metrics,
+          load: createLoadShedding({
+            ...(options.load ?? { inFlightMax: 10_000 }),
+            lagMs: () => 0,
+            onShed: (reason) => metrics.requestsShed.inc({ reason }),
+          }),
           sessions,
           origin: ORIGIN,
           isStrict: true,

@@ -267,11 +267,11 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
       action: 'Look at the "err" of the warn lines of "request"; they carry PostgreSQL\'s code.',
       labels: { part: ['database', 'admission', 'catalogue'] },
     }),
-    requestsShed: counter(API, {
+    requestsShed: counter(HTTP, {
       name: 'shopwire_requests_shed_total',
-      help: 'Signed requests refused with 503 before any work: their account had as many in flight as were free (account), none was free (all), or the event loop was late (late).',
+      help: 'Requests refused with 503 before any work: their account had as many in flight as were free (account), a session or an address of the dashboard had too many at once (session, address), none was free (all), or the event loop was late (late).',
       action:
-        'account: one caller floods; the log names it (why.account_id). all, late: this process or its database is too slow for its load; start another process.',
+        'account: one caller floods; the log names it (why.account_id). session, address: one person or visitor floods the dashboard, and only they are refused. all, late: this process or its database is too slow for its load; start another process.',
       labels: { reason: SHED_REASONS },
     }),
     requestsInFlight: reading(API, {

@@ -1,6 +1,7 @@
 import { createHmac, type KeyObject } from 'node:crypto'
 import { type Db, sql } from '../platform/db.ts'
 import { Refusal } from '../platform/trouble.ts'
+import { HashingBusy } from './passwords.ts'
 
 /** Counted in the database, so that all processes of a dashboard agree. */
 export interface Attempts {
@@ -9,8 +10,10 @@ export interface Attempts {
    * the work, so that of many attempts at the same moment no more are let through than one after the other, and refusing costs little.
    */
   count(names: readonly CountedName[], nowMs: number): Promise<void>
-  /** It succeeded: it was no wrong attempt. */
+  /** It succeeded, or was never compared: it was no wrong attempt. */
   giveBack(names: readonly CountedName[]): Promise<void>
+  /** Compares a password that was counted under these names. Given back where there was no time for it. */
+  compared<Result>(names: readonly CountedName[], compare: () => Promise<Result>): Promise<Result>
   /** Somebody proved who they are: what failed under their name before was them. */
   forget(name: CountedName): Promise<void>
 }
@@ -102,6 +105,14 @@ export function createAttempts(db: Db, key: KeyObject): Attempts {
       }
     },
     giveBack,
+    async compared(names, compare) {
+      try {
+        return await compare()
+      } catch (error) {
+        if (error instanceof HashingBusy) await giveBack(names)
+        throw error
+      }
+    },
     async forget(name) {
       await db.run(sql`delete from sign_in_attempts where name_hash = ${hashOf(name)}`)
     },

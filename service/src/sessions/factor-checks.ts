@@ -46,8 +46,10 @@ export function factorChecks(context: IdentityContext) {
   async function assertPassword(call: AnyCall, { person }: SignedIn, password: string | undefined) {
     const names = codeNames(person.id, call.address)
     await attempts.count(names, call.nowMs)
-    if (password === undefined || !(await authentication.isPasswordOf(person.id, password)))
-      throw refuse('sign_in_failed', 'This is not your password. Check it and try again.')
+    const isRight =
+      password !== undefined &&
+      (await attempts.compared(names, () => authentication.isPasswordOf(person.id, password)))
+    if (!isRight) throw refuse('sign_in_failed', 'This is not your password. Check it and try again.')
     await attempts.giveBack(names)
   }
 

@@ -1,4 +1,8 @@
+import { availableParallelism } from 'node:os'
 import { hash, verify } from '@node-rs/argon2'
+import { RETRY_AFTER_OVERLOADED_S } from '@shopwire/contract'
+import { createSlots } from '../platform/slots.ts'
+import { Refusal } from '../platform/trouble.ts'
 
 /** How much work one guess costs. OWASP's least for argon2id: 19 MiB, two passes, one lane. */
 export interface PasswordCost {
@@ -11,6 +15,26 @@ const ARGON2ID = 2
 
 export const PASSWORD_COST: PasswordCost = { memoryKib: 19_456, passes: 2 }
 
+/**
+ * A hash keeps a processor busy for some hundredths of a second, and whoever can reach the sign-in page can ask for one. At most half of
+ * the processors, and two of the four threads that also look up names and read files, work on hashes; the others are for people who are
+ * signed in.
+ */
+const AT_ONCE_MAX = Math.max(1, Math.min(2, Math.floor(availableParallelism() / 2)))
+/** About a second's work. One address can have eight of them (edge/dashboard), so no single one takes all places. */
+const WAITING_MAX = 32
+
+/** The work itself, and how much of it is done at a time. Others only in tests. */
+export interface Hashing {
+  readonly hash: typeof hash
+  readonly verify: typeof verify
+  readonly atOnceMax: number
+  readonly waitingMax: number
+}
+
+const HASHING: Hashing = { hash, verify, atOnceMax: AT_ONCE_MAX, waitingMax: WAITING_MAX }
+
+/** Both refuse with 503 when too many are waiting already. */
 export interface Passwords {
   hash(password: string): Promise<string>
   verify(input: { hash: string; password: string }): Promise<boolean>
@@ -18,7 +42,10 @@ export interface Passwords {
   isOutdated(hash: string): boolean
 }
 
-export function createPasswords({ memoryKib, passes }: PasswordCost = PASSWORD_COST): Passwords {
+export function createPasswords(
+  { memoryKib, passes }: PasswordCost = PASSWORD_COST,
+  hashing: Hashing = HASHING,
+): Passwords {
   const options = {
     algorithm: ARGON2ID,
     memoryCost: memoryKib,
@@ -26,10 +53,39 @@ export function createPasswords({ memoryKib, passes }: PasswordCost = PASSWORD_C
     parallelism: 1,
   }
   const head = `$argon2id$v=19$m=${memoryKib},t=${passes},p=1$`
+  const queued = createHashQueue(hashing)
   return {
     // The same characters typed on another keyboard may be composed differently.
-    hash: (password) => hash(password.normalize('NFKC'), options),
-    verify: ({ hash, password }) => verify(hash, password.normalize('NFKC')),
+    hash: (password) => queued(() => hashing.hash(password.normalize('NFKC'), options)),
+    verify: ({ hash, password }) => queued(() => hashing.verify(hash, password.normalize('NFKC'))),
     isOutdated: (hash) => !hash.startsWith(head),
+  }
+}
+
+/** In order of arrival. */
+function createHashQueue({ atOnceMax, waitingMax }: Hashing) {
+  const slots = createSlots(atOnceMax)
+  const toTheEnd = new AbortController().signal
+  let begun = 0
+  return async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    if (begun >= atOnceMax + waitingMax) throw new HashingBusy()
+    begun += 1
+    try {
+      return await slots.run('', toTheEnd, work)
+    } finally {
+      begun -= 1
+    }
+  }
+}
+
+/** Nothing was compared: such an attempt is not counted as a wrong one. */
+export class HashingBusy extends Refusal {
+  constructor() {
+    super(
+      'service_unavailable',
+      'Too many people are signing in at this moment. Nothing was done; try again in a moment.',
+      { shed: 'passwords' },
+      { 'retry-after': String(RETRY_AFTER_OVERLOADED_S) },
+    )
   }
 }

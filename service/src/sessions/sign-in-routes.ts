@@ -121,7 +121,7 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
       const [email, { password }] = [tidyEmail(call.body.email), call.body]
       const names = signInNames(email, call.address)
       await attempts.count(names, call.nowMs)
-      const result = await authentication.checkPassword(email, password)
+      const result = await attempts.compared(names, () => authentication.checkPassword(email, password))
       const person_id =
         result && 'pending' in result
           ? await authentication.personOfPending(result.pending)

@@ -1,5 +1,8 @@
+import { createSecretKey, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { statement } from '../../src/platform/db.ts'
+import { createAttempts, signInNames } from '../../src/sessions/attempts.ts'
+import { HashingBusy } from '../../src/sessions/passwords.ts'
 import { createAuthenticator } from '../../testing/authenticator.ts'
 import { enrolTotp, ORIGIN, openIdentity, PASSWORD, type TestIdentity } from '../../testing/identity.ts'
 
@@ -86,6 +89,21 @@ test('threat 72: of 200 wrong codes from one address at once ten are checked, an
   const others = await Promise.all(fromMany.flatMap((send) => [send(), send()]))
   expect(countOf(others, 'sign_in_failed')).toBe(40)
   expect(countOf(others, 'too_many_attempts')).toBe(160)
+})
+
+test('an attempt that was refused before its password was compared is not counted', async () => {
+  const attempts = createAttempts(identity.database.dashboard, createSecretKey(randomBytes(32)))
+  const names = signInNames('busy@example.com', '198.51.100.11')
+  const busy = () => Promise.reject(new HashingBusy())
+  for (let n = 0; n < 15; n += 1) {
+    await attempts.count(names, identity.nowMs())
+    await expect(attempts.compared(names, busy)).rejects.toThrow(HashingBusy)
+  }
+  for (let n = 0; n < 10; n += 1) {
+    await attempts.count(names, identity.nowMs())
+    await attempts.compared(names, async () => undefined)
+  }
+  expect((await refusalOf(attempts.count(names, identity.nowMs())))?.type).toBe('too_many_attempts')
 })
 
 test('wrong codes stop after ten', async () => {

@@ -5,6 +5,7 @@ import { type DashboardRoute, dashboardRoutes, type identityRoutes } from '@shop
 import type { Area } from '../../dashboard/area.ts'
 import type { Member } from '../../dashboard/member.ts'
 import type { Clock } from '../../platform/clock.ts'
+import type { LoadShedding, LoadSheddingOptions, SenderKind } from '../../platform/load-shedding.ts'
 import type { Metrics } from '../../platform/metrics.ts'
 import { createThrottle } from '../../platform/throttle.ts'
 import { Refusal, refuse } from '../../platform/trouble.ts'
@@ -22,6 +23,7 @@ import { createPresenter, type PresentReply } from './present-reply.ts'
 export interface DashboardFamilyDeps {
   readonly clock: Clock
   readonly metrics: Pick<Metrics, 'rateLimited'>
+  readonly load: Pick<LoadShedding, 'enter'>
   readonly sessions: Pick<Sessions, 'identify'>
   /** Of its pages, such as https://dashboard.example.com; without a slash at the end. */
   readonly origin: string
@@ -52,6 +54,15 @@ interface FamilyContext extends DashboardFamilyDeps {
 
 /** Far more than the busiest page asks for. Counted per session; per address where nobody is signed in. */
 const REQUESTS_PER_MINUTE = 1_200
+/**
+ * A page asks for about ten things at once, and somebody may open several pages together; what is refused, a page asks for again by itself.
+ * Who has no session needs one or two requests at a time, also when a few colleagues share an address. Neither can take most of the
+ * connections to the database, or of the processor, from those who are signed in.
+ */
+export const DASHBOARD_LOAD: Pick<LoadSheddingOptions, 'inFlightMax' | 'ownMax'> = {
+  inFlightMax: 128,
+  ownMax: { session: 16, address: 8 },
+}
 const PREFIX = '/api'
 /** An answer is data, should a browser ever open it as a page. */
 const POLICY = "default-src 'none'; frame-ancestors 'none'"
@@ -81,21 +92,49 @@ export function dashboardFamily(
       name: route.name,
       path: route.path,
       methods: [route.method],
-      answer: (match, exchange) => answer(context, mounted, match, exchange),
+      answer: (match, exchange) => answerCounted(context, mounted, match, exchange),
     }
   })
   return { name: 'dashboard', prefix: PREFIX, routes, presentError: toRefusalAnswer }
 }
 
 /**
- * From headers to answer, in the fixed order of checks: declared length, body, the page it comes from, session, token, whether there is
- * a second factor at all, role, fresh second factor, validation, then the handler. Every refusal is thrown.
+ * In flight until it is answered; a download until it was read, because it goes on asking the database. A stream of events is not: it
+ * stays open as long as its page, asks nothing by itself, and has limits of its own (dashboard/live.ts).
+ */
+async function answerCounted(
+  context: FamilyContext,
+  mounted: Mounted,
+  match: RouteMatch,
+  exchange: Exchange,
+): Promise<Answer<AnswerBody>> {
+  let leave: (() => void) | undefined
+  let isLeftLater = false
+  try {
+    const answered = await answer(context, mounted, match, exchange, (name, kind) => {
+      leave = context.load.enter(name, kind)
+    })
+    const { response } = exchange
+    if (leave && mounted.route.download && answered.body instanceof Readable && !response.closed) {
+      isLeftLater = true
+      response.once('close', leave)
+    }
+    return answered
+  } finally {
+    if (!isLeftLater) leave?.()
+  }
+}
+
+/**
+ * From headers to answer, in the fixed order of checks: declared length, body, the page it comes from, session, load, token, whether there
+ * is a second factor at all, role, fresh second factor, validation, then the handler. Every refusal is thrown.
  */
 async function answer(
   { headers, refuseTooMany, ...deps }: FamilyContext,
   { route, input, handle, present }: Mounted,
   match: RouteMatch,
   exchange: Exchange,
+  onKnown: (name: string, kind: SenderKind) => void,
 ): Promise<Answer<AnswerBody>> {
   const { request, request_id } = exchange
   exchange.headers = headers
@@ -110,6 +149,8 @@ async function answer(
   const { signed_in, csrf_token } = await deps.sessions.identify(cookie, nowMs)
   const address = deps.addressOf(request)
   if (signed_in) exchange.actor = actorOf(signed_in)
+  if (signed_in) onKnown(signed_in.session_id, 'session')
+  else onKnown(address, 'address')
   refuseTooMany(signed_in?.session_id ?? address, nowMs)
   if (access !== 'anyone' && !signed_in) throw signInRequired()
   if (route.method === 'POST') refuseWithoutToken(request, csrf_token)
