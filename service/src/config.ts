@@ -108,7 +108,12 @@ const schema = z.object({
     .describe('the cell this installation serves; part of every key id it makes'),
   SHOPWIRE_HOST: z.string().default('0.0.0.0').describe('address the API listens on'),
   SHOPWIRE_PORT: port.default(8080).describe('port the API listens on'),
-  SHOPWIRE_HEALTH_HOST: z.string().default('0.0.0.0').describe('address of /livez, /readyz and /metrics'),
+  SHOPWIRE_HEALTH_HOST: z
+    .string()
+    .default('127.0.0.1')
+    .describe(
+      'address of /livez, /readyz and /metrics: this machine alone; 0.0.0.0 or a private address where probes or Prometheus come from elsewhere',
+    ),
   SHOPWIRE_HEALTH_PORT: port.default(9090).describe('port of /livez, /readyz and /metrics; never public'),
   SHOPWIRE_LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])

@@ -38,6 +38,11 @@ test('two settings are enough to start, and the default environment is productio
   })
 })
 
+test('health and metrics listen on this machine alone, unless a setting opens them', () => {
+  expect(loadConfig(good).SHOPWIRE_HEALTH_HOST).toBe('127.0.0.1')
+  expect(loadConfig({ ...good, SHOPWIRE_HEALTH_HOST: '0.0.0.0' }).SHOPWIRE_HEALTH_HOST).toBe('0.0.0.0')
+})
+
 test('API and worker in one process: each has a login, and production refuses one login for two parts', () => {
   const urlOf = (login: string) => `postgres://${login}:Zx81-long@db.internal/shopwire?sslmode=verify-full`
   const problems = (env: Record<string, string>) => {

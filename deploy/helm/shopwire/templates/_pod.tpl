@@ -241,6 +241,9 @@ spec:
             - name: health
               containerPort: 9090
           env:
+            {{- /* The kubelet's probes and Prometheus come from outside the pod. */}}
+            - name: SHOPWIRE_HEALTH_HOST
+              value: 0.0.0.0
             {{- include "shopwire.env" . | trim | nindent 12 }}
           volumeMounts:
             {{- include "shopwire.volumeMounts" . | nindent 12 }}
