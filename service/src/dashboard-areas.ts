@@ -115,6 +115,7 @@ export async function mountAreas(config: DashboardConfig, { db, clock, keyring, 
     live,
     tokenEvents,
     handlers,
+    pictureOrigins: () => catalogue.snapshot.pictureOrigins(),
     async close() {
       catalogue.close()
       await sessions.settled()

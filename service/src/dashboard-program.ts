@@ -40,7 +40,7 @@ export async function createDashboard(
   const keyring = openKeyringFrom(config)
   await until('database', () => assertOwnRole(db))
   await until('first API or worker with these encryption keys', () => compareEncryptionKeys(db, keyring))
-  const { sessions, live, tokenEvents, handlers, close } = await mountAreas(config, {
+  const { sessions, live, tokenEvents, handlers, pictureOrigins, close } = await mountAreas(config, {
     db,
     clock,
     keyring,
@@ -84,7 +84,7 @@ export async function createDashboard(
         addressOf: addressReader(config.SHOPWIRE_TRUSTED_PROXY_HOPS),
       }),
       paymentsFamily({ db, clock, stripe: stripeEventsOf(config) }),
-      webFamily(origin, webFilesOf(config)),
+      webFamily({ origin, files: webFilesOf(config), pictureOrigins }),
     ],
   )
   live.start()

@@ -27,6 +27,7 @@ export const ORIGIN = 'https://dashboard.example'
 export interface DashboardOptions {
   readonly table?: readonly DashboardRoute[]
   readonly files?: WebFiles
+  pictureOrigins?(): readonly string[]
   readonly log?: { write(line: string): void }
   readonly requestsPerMinute?: number
   /** More than any test sends at once, unless given. */
@@ -96,7 +97,11 @@ export async function openDashboard(options: DashboardOptions) {
         handlers as DashboardHandlers,
         options.table ?? dashboardRoutes.filter(({ name }) => name in handlers),
       ),
-      webFamily(ORIGIN, options.files ?? new Map()),
+      webFamily({
+        origin: ORIGIN,
+        files: options.files ?? new Map(),
+        pictureOrigins: options.pictureOrigins ?? (() => []),
+      }),
     ],
   )
   await edge.listen({ host: '127.0.0.1', port: 0 })

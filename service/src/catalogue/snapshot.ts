@@ -52,6 +52,8 @@ export class Snapshot {
   revision = 0
   #blocks: ItemBlock[] = []
   readonly #byId = new Map<string, ItemRow>()
+  /** How many items have their picture at each origin, as the catalogue writes it. */
+  readonly #pictures = new Map<string, number>()
   /** When each time-limited sale ends, sorted; built at first use. */
   #ends: number[] | undefined
   #summary: { readonly etag: string; readonly counts: CatalogueSummary } | undefined
@@ -80,7 +82,12 @@ export class Snapshot {
         has_supply: row.has_supply,
         available_until: row.available_until,
       }
-      if (this.#ends) moveEnd(this.#ends, this.#byId.get(item.id), item)
+      const before = this.#byId.get(item.id)
+      if (this.#ends) moveEnd(this.#ends, before, item)
+      if (before?.image !== item.image) {
+        this.#countPicture(before?.image, -1)
+        this.#countPicture(item.image, 1)
+      }
       this.#byId.set(item.id, item)
       this.#put(item)
     }
@@ -92,6 +99,11 @@ export class Snapshot {
   etag(nowMs: number): string {
     this.#ends ??= endsOf(this.#byId.values())
     return `"${this.revision}-${countUpTo(this.#ends, nowMs)}"`
+  }
+
+  /** Where pictures come from over TLS, such as `https://cdn.example.com`; those of the most items first. */
+  pictureOrigins(): string[] {
+    return [...this.#pictures].sort(([, one], [, other]) => other - one).map(([origin]) => origin)
   }
 
   item(id: string, nowMs: number): Item | undefined {
@@ -191,6 +203,14 @@ export class Snapshot {
       else low = middle
     }
     return low
+  }
+
+  #countPicture(image: string | null | undefined, change: 1 | -1) {
+    const origin = /^https:\/\/[^/?#]+/i.exec(image ?? '')?.[0]
+    if (origin === undefined) return
+    const items = (this.#pictures.get(origin) ?? 0) + change
+    if (items > 0) this.#pictures.set(origin, items)
+    else this.#pictures.delete(origin)
   }
 
   #one<Text extends string>(text: Text): Text {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Snapshot } from '../../src/catalogue/snapshot.ts'
 import { catalogueArea } from '../../src/dashboard/catalogue.ts'
 import { Refusal } from '../../src/platform/trouble.ts'
 import { itemOf, putItems, untilFollowed } from '../../testing/items.ts'
@@ -93,4 +94,24 @@ test('a quote answers exactly as POST /quote does', async () => {
   const { body } = await shop.call('POST', '/v1/quote', { body: JSON.stringify({ items }) })
   expect(await quote(items)).toEqual(body)
   expect(body.total_cents).toBe(3 * 199 + 4_999)
+})
+
+test('the origins of pictures are known, those of the most items first, until the last item there has another', () => {
+  const snapshot = new Snapshot()
+  const put = (revision: number, ...images: (string | null)[]) =>
+    snapshot.apply(
+      images.map((image, n) => ({ ...itemOf(`1000000000000000${n}`, { image }), has_supply: true })),
+      revision,
+    )
+  put(
+    1,
+    'https://b.example/1.png',
+    'https://a.example/1.png',
+    'https://a.example?x=2',
+    'http://plain.example/1',
+    null,
+  )
+  expect(snapshot.pictureOrigins()).toEqual(['https://a.example', 'https://b.example'])
+  put(2, 'https://c.example/1.png')
+  expect(snapshot.pictureOrigins()).toEqual(['https://a.example', 'https://c.example'])
 })

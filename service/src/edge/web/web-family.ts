@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { refuse } from '../../platform/trouble.ts'
 import { namesTag, takesEncoding } from '../entity-tags.ts'
@@ -10,22 +11,28 @@ import type { WebFile, WebFiles } from './web-files.ts'
 
 /**
  * No inline script or style, no other host, nothing assigned to innerHTML. Pictures of items come from the hosts that the catalogue
- * names; they are loaded without a referrer.
+ * names, without a referrer, and from no other: the address of a picture can carry data, so a page that may load pictures from anywhere
+ * can send what it shows to anybody.
  */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data: https:",
-  "font-src 'self'",
-  "connect-src 'self'",
-  "manifest-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ')
+const policyWith = (pictures: readonly string[]) =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    ["img-src 'self' data:", ...pictures].join(' '),
+    "font-src 'self'",
+    "connect-src 'self'",
+    "manifest-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ')
+/** A header has its limits, and a catalogue of more hosts than this is rare. Items of the others show the symbol of their type. */
+const PICTURE_ORIGINS_MAX = 20
+/** Whatever else a URL may hold, such as a semicolon or a star, means something in a policy. */
+const PLAIN_ORIGIN = /^https:\/\/[a-z0-9-]+(\.[a-z0-9-]+)*(:\d+)?$/
 const PERMISSIONS = [
   'publickey-credentials-get=(self)',
   'publickey-credentials-create=(self)',
@@ -37,12 +44,20 @@ const PERMISSIONS = [
 const IMMUTABLE = 'public, max-age=31536000, immutable'
 const METHODS = ['GET', 'HEAD']
 
+export interface WebFamilyDeps {
+  /** Of its pages, such as https://dashboard.example.com; without a slash at the end. */
+  readonly origin: string
+  readonly files: WebFiles
+  /** Where the pictures of the catalogue come from at this moment, the most important first. */
+  pictureOrigins(): readonly string[]
+}
+
 /** The dashboard's application: its files, and its page at every other path, because the application reads the path itself. */
-export function webFamily(origin: string, files: WebFiles): RouteFamily {
+export function webFamily({ origin, files, pictureOrigins }: WebFamilyDeps): RouteFamily {
   const page = files.get('index.html')
   const headers = {
     ...securityHeaders(origin),
-    'content-security-policy': POLICY,
+    'content-security-policy': policyWith([]),
     'permissions-policy': PERMISSIONS,
   }
   const routes = [...files].flatMap(([name, file]): FamilyRoute[] =>
@@ -61,7 +76,7 @@ export function webFamily(origin: string, files: WebFiles): RouteFamily {
           },
         ],
   )
-  const servePage = page && serve(page, { ...headers, 'cache-control': 'no-cache' })
+  const servePage = page && pageServer(page, { ...headers, 'cache-control': 'no-cache' }, pictureOrigins)
   const fallback: FamilyRoute = {
     name: 'web-page',
     path: '/',
@@ -75,6 +90,38 @@ export function webFamily(origin: string, files: WebFiles): RouteFamily {
     },
   }
   return { name: 'web', routes, fallback, presentError: toRefusalAnswer }
+}
+
+/** Made anew when the catalogue's hosts have changed: an open page keeps its policy until it is loaded again. */
+function pageServer(
+  page: WebFile,
+  headers: Readonly<Record<string, string>>,
+  pictureOrigins: WebFamilyDeps['pictureOrigins'],
+): FamilyRoute['answer'] {
+  let policy = policyWith([])
+  let answer = serve(page, headers)
+  return (match, exchange) => {
+    const wanted = policyWith(plainOrigins(pictureOrigins()))
+    if (wanted !== policy) {
+      policy = wanted
+      answer = serve(withTag(page, wanted), { ...headers, 'content-security-policy': wanted })
+    }
+    return answer(match, exchange)
+  }
+}
+
+function plainOrigins(origins: readonly string[]): string[] {
+  const plain = origins
+    .map((origin) => (URL.canParse(origin) ? new URL(origin).origin : ''))
+    .filter((origin) => PLAIN_ORIGIN.test(origin))
+  return [...new Set(plain)].slice(0, PICTURE_ORIGINS_MAX).sort()
+}
+
+/** Under another tag: a browser that has the page would otherwise keep it with the policy that came with it. */
+function withTag(page: WebFile, policy: string): WebFile {
+  const hash = createHash('sha256').update(policy).digest('base64url').slice(0, 8)
+  const forms = page.forms.map((form) => ({ ...form, etag: form.etag.replace(/"$/, `-${hash}"`) }))
+  return { ...page, forms }
 }
 
 function serve(file: WebFile, common: Readonly<Record<string, string>>): FamilyRoute['answer'] {

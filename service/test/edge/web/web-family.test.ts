@@ -11,6 +11,7 @@ const PAGE = '<!doctype html><title>Dashboard</title>'
 const SCRIPT = 'console.log("hello")'
 let dashboard: TestDashboard
 let folder: string
+let pictureOrigins: string[] = []
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'web-'))
@@ -24,7 +25,12 @@ beforeAll(async () => {
   write('assets/index-B3f9.js.map', '{}')
   write('assets/inter.woff2', Buffer.from([1, 2, 3]))
   write('favicon.svg', '<svg/>')
-  dashboard = await openDashboard({ table: [], handlers: () => ({}), files: readWebFolder(folder) })
+  dashboard = await openDashboard({
+    table: [],
+    handlers: () => ({}),
+    files: readWebFolder(folder),
+    pictureOrigins: () => pictureOrigins,
+  })
   rmSync(folder, { recursive: true })
 })
 afterAll(() => dashboard.close())
@@ -59,6 +65,32 @@ describe('pages', () => {
     expect(policy).toContain("require-trusted-types-for 'script'")
     expect(policy).toContain("frame-ancestors 'none'")
     expect(policy).not.toMatch(/unsafe|\*|nonce|script-src [^;]*(https:|data:)/)
+  })
+  test('pictures may come from the hosts of the catalogue and from no other, and a new host reaches a page that is known already', async () => {
+    const sources = async () =>
+      /img-src ([^;]*)/.exec((await get('/')).headers['content-security-policy'] ?? '')?.[1]
+    expect(await sources()).toBe("'self' data:")
+    const { etag = '' } = (await get('/')).headers
+    pictureOrigins = ['https://CDN.shop.example', 'https://media.example:8443', 'https://cdn.shop.example']
+    expect(await sources()).toBe("'self' data: https://cdn.shop.example https://media.example:8443")
+    expect((await get('/', { 'If-None-Match': etag })).status).toBe(200)
+    pictureOrigins = Array.from({ length: 50 }, (_, n) => `https://${n}.example`)
+    expect((await sources())?.split(' ').filter((one) => one.startsWith('https:'))).toHaveLength(20)
+    pictureOrigins = []
+  })
+  test.each([
+    'https://*',
+    'https://a.example;script-src',
+    "https://'none'",
+    'https://a,b',
+    'http://a.example',
+    'data:x',
+    'https:',
+  ])('the policy does not take %s from the catalogue', async (origin) => {
+    pictureOrigins = [origin]
+    const policy = (await get('/')).headers['content-security-policy'] ?? ''
+    pictureOrigins = []
+    expect(policy).toBe((await get('/')).headers['content-security-policy'])
   })
   test('HEAD has the headers alone; other methods are not offered', async () => {
     const answer = await get('/', {}, 'HEAD')
