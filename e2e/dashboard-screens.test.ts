@@ -94,7 +94,14 @@ test.concurrent('a new account, from its invitation on', { timeout: WALK_MS_MAX 
   expect(walk.problems).toEqual([])
 
   async function lookAtPublicPages({ look }: Walk) {
-    for (const path of ['invitation', 'forgot-password', 'reset-password', 'verify-email', 'sign-in']) {
+    for (const path of [
+      'invitation',
+      'forgot-password',
+      'reset-password',
+      'verify-email',
+      'confirm-alerts',
+      'sign-in',
+    ]) {
       await page.goto(`/${path}`)
       await page.getByRole('heading', { level: 1 }).waitFor()
       await look(path === 'invitation' ? 'invitation without a link' : path)

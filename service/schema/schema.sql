@@ -679,8 +679,9 @@ begin
    where account_id = p_account_id;
   delete from personal_tokens where account_id = p_account_id;
   update balance_alerts
-     set threshold_cents = null, person_ids = '{}', emails = '{}'
+     set threshold_cents = null, person_ids = '{}'
    where account_id = p_account_id;
+  delete from alert_addresses where account_id = p_account_id;
   update accounts
      set name = 'Erased account', closed_people = null, erased_at = coalesce(erased_at, p_at),
          erased_people = coalesce(erased_people, '{}') || v_people
@@ -1749,6 +1750,17 @@ CREATE UNLOGGED TABLE shopwire.admission_windows (
 )
 WITH (fillfactor='40');
 
+CREATE TABLE shopwire.alert_addresses (
+    account_id text NOT NULL COLLATE pg_catalog."C",
+    email text NOT NULL COLLATE pg_catalog."C",
+    token_hash bytea,
+    asked_at timestamp with time zone NOT NULL,
+    confirmed_at timestamp with time zone,
+    CONSTRAINT alert_addresses_confirmed CHECK (((confirmed_at IS NULL) = (token_hash IS NOT NULL))),
+    CONSTRAINT alert_addresses_email_check CHECK (((email = lower(email)) AND ((char_length(email) >= 3) AND (char_length(email) <= 254)))),
+    CONSTRAINT alert_addresses_token_hash_check CHECK ((octet_length(token_hash) = 32))
+);
+
 CREATE TABLE shopwire.api_keys (
     account_id text NOT NULL COLLATE pg_catalog."C",
     id text NOT NULL COLLATE pg_catalog."C",
@@ -1791,12 +1803,13 @@ CREATE TABLE shopwire.balance_alerts (
     account_id text NOT NULL COLLATE pg_catalog."C",
     threshold_cents bigint,
     person_ids text[] NOT NULL,
-    emails text[] NOT NULL,
     updated_at timestamp with time zone NOT NULL,
     state text DEFAULT 'ok'::text NOT NULL,
     state_threshold_cents bigint,
     state_since timestamp with time zone,
-    CONSTRAINT balance_alerts_emails_check CHECK ((cardinality(emails) <= 5)),
+    mails_since timestamp with time zone,
+    mails_count integer DEFAULT 0 NOT NULL,
+    CONSTRAINT balance_alerts_mails CHECK (((mails_since IS NULL) = (mails_count = 0))),
     CONSTRAINT balance_alerts_person_ids_check CHECK ((cardinality(person_ids) <= 20)),
     CONSTRAINT balance_alerts_state_check CHECK ((state = ANY (ARRAY['ok'::text, 'approaching'::text, 'below'::text]))),
     CONSTRAINT balance_alerts_threshold_cents_check CHECK ((threshold_cents > 0))
@@ -2792,6 +2805,9 @@ ALTER TABLE ONLY shopwire.admission_memory
 ALTER TABLE ONLY shopwire.admission_windows
     ADD CONSTRAINT admission_windows_pkey PRIMARY KEY (account_id);
 
+ALTER TABLE ONLY shopwire.alert_addresses
+    ADD CONSTRAINT alert_addresses_pkey PRIMARY KEY (account_id, email);
+
 ALTER TABLE ONLY shopwire.api_keys
     ADD CONSTRAINT api_keys_pkey PRIMARY KEY (account_id, id);
 
@@ -3255,6 +3271,9 @@ ALTER TABLE ONLY shopwire.access_changes
 ALTER TABLE ONLY shopwire.account_days
     ADD CONSTRAINT account_days_account_id_fkey FOREIGN KEY (account_id) REFERENCES shopwire.accounts(id);
 
+ALTER TABLE ONLY shopwire.alert_addresses
+    ADD CONSTRAINT alert_addresses_account_id_fkey FOREIGN KEY (account_id) REFERENCES shopwire.accounts(id);
+
 ALTER TABLE ONLY shopwire.api_keys
     ADD CONSTRAINT api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES shopwire.accounts(id);
 
@@ -3389,11 +3408,15 @@ ALTER TABLE shopwire.accounts ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY adds_deliveries_only ON shopwire.jobs AS RESTRICTIVE FOR INSERT TO shopwire_api_rights, shopwire_dashboard WITH CHECK ((queue = 'deliver'::text));
 
+ALTER TABLE shopwire.alert_addresses ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY all_accounts ON shopwire.access_changes TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
 CREATE POLICY all_accounts ON shopwire.account_days TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
 CREATE POLICY all_accounts ON shopwire.accounts TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON shopwire.alert_addresses TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
 CREATE POLICY all_accounts ON shopwire.api_keys TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
@@ -3502,6 +3525,8 @@ ALTER TABLE shopwire.outgoing_mail ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own_account ON shopwire.account_days TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
 CREATE POLICY own_account ON shopwire.accounts TO shopwire_dashboard USING ((id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON shopwire.alert_addresses TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
 CREATE POLICY own_account ON shopwire.api_keys TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
@@ -3837,6 +3862,27 @@ GRANT SELECT ON TABLE shopwire.admission_memory TO shopwire_readonly_rights;
 GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.admission_windows TO shopwire_api_rights;
 GRANT SELECT ON TABLE shopwire.admission_windows TO shopwire_readonly_rights;
 
+GRANT SELECT,DELETE ON TABLE shopwire.alert_addresses TO shopwire_dashboard;
+GRANT DELETE ON TABLE shopwire.alert_addresses TO shopwire_maintenance;
+
+GRANT INSERT(account_id) ON TABLE shopwire.alert_addresses TO shopwire_dashboard;
+GRANT SELECT(account_id) ON TABLE shopwire.alert_addresses TO shopwire_maintenance;
+GRANT SELECT(account_id) ON TABLE shopwire.alert_addresses TO shopwire_readonly_rights;
+GRANT SELECT(account_id) ON TABLE shopwire.alert_addresses TO shopwire_worker_rights;
+
+GRANT INSERT(email) ON TABLE shopwire.alert_addresses TO shopwire_dashboard;
+GRANT SELECT(email) ON TABLE shopwire.alert_addresses TO shopwire_readonly_rights;
+GRANT SELECT(email) ON TABLE shopwire.alert_addresses TO shopwire_worker_rights;
+
+GRANT INSERT(token_hash),UPDATE(token_hash) ON TABLE shopwire.alert_addresses TO shopwire_dashboard;
+
+GRANT INSERT(asked_at),UPDATE(asked_at) ON TABLE shopwire.alert_addresses TO shopwire_dashboard;
+GRANT SELECT(asked_at) ON TABLE shopwire.alert_addresses TO shopwire_readonly_rights;
+
+GRANT UPDATE(confirmed_at) ON TABLE shopwire.alert_addresses TO shopwire_dashboard;
+GRANT SELECT(confirmed_at) ON TABLE shopwire.alert_addresses TO shopwire_readonly_rights;
+GRANT SELECT(confirmed_at) ON TABLE shopwire.alert_addresses TO shopwire_worker_rights;
+
 GRANT INSERT ON TABLE shopwire.api_keys TO shopwire_dashboard;
 GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.api_keys TO shopwire_operator_rights;
 
@@ -3924,9 +3970,6 @@ GRANT UPDATE(threshold_cents) ON TABLE shopwire.balance_alerts TO shopwire_maint
 
 GRANT INSERT(person_ids),UPDATE(person_ids) ON TABLE shopwire.balance_alerts TO shopwire_dashboard;
 GRANT UPDATE(person_ids) ON TABLE shopwire.balance_alerts TO shopwire_maintenance;
-
-GRANT INSERT(emails),UPDATE(emails) ON TABLE shopwire.balance_alerts TO shopwire_dashboard;
-GRANT UPDATE(emails) ON TABLE shopwire.balance_alerts TO shopwire_maintenance;
 
 GRANT INSERT(updated_at),UPDATE(updated_at) ON TABLE shopwire.balance_alerts TO shopwire_dashboard;
 

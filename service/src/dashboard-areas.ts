@@ -108,7 +108,7 @@ export async function mountAreas(config: DashboardConfig, { db, clock, keyring, 
     ...teamArea({ ...shared, onLeft: live.endOf }),
     ...tokensArea(shared),
     ...webhookArea(shared),
-    ...moneyArea({ ...shared, funding: fundingOptionsOf(config) }),
+    ...moneyArea({ ...shared, attempts: sessions.attempts, funding: fundingOptionsOf(config) }),
   }
   return {
     sessions,

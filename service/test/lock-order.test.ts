@@ -419,7 +419,7 @@ async function recoverFromLoss(
 /** Top-ups that are credited, taken back, disputed, won, owed and written off, and an alert about it. */
 async function moneyInAndBack(database: TestDatabase, operator: Operator, account_id: string) {
   const { worker, dashboard } = database
-  const notify = { treasurers: async () => {}, chosen: async () => {} }
+  const notify = { treasurers: async () => {}, member: async () => {}, chosen: async () => {} }
   const reversals = new Map<string, ReadReversal[]>()
   const taken = (kind: ReadReversal['kind'], reference: string, amount_cents: number, isTaken = true) => ({
     ...{ kind, reference, amount_cents, isTaken },
@@ -484,7 +484,6 @@ async function moneyInAndBack(database: TestDatabase, operator: Operator, accoun
       account_id,
       threshold_cents: 100,
       person_ids: [],
-      emails: [],
       updated_at: new Date(),
     }),
   )

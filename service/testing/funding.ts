@@ -1,3 +1,4 @@
+import { createSecretKey, randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { type StripeReversal, type StripeSession, startStripe } from '@shopwire/harness'
 import type { Member } from '../src/dashboard/member.ts'
@@ -14,6 +15,7 @@ import { readRules, verifyData } from '../src/operations/verify.ts'
 import { type Clock, systemClock } from '../src/platform/clock.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
+import { createAttempts } from '../src/sessions/attempts.ts'
 import { INVARIANTS } from '../src/wiring.ts'
 import { openTestDatabase } from './database.ts'
 import { memberAct } from './member.ts'
@@ -38,7 +40,9 @@ export async function openFunding(options: { readonly clock?: Clock } = {}) {
   const notify: Notify = {
     treasurers: async (_tx, account_id, letter) =>
       void letters.push({ to: `treasurers of ${account_id}`, letter }),
-    chosen: async (_tx, _account_id, to, letter) => void letters.push({ to, letter }),
+    member: async (_tx, _account_id, person_id, letter) =>
+      void letters.push({ to: { person_ids: [person_id] }, letter }),
+    chosen: async (_tx, _account_id, to, { toMembers }) => void letters.push({ to, letter: toMembers }),
   }
   const stripe = await startStripe()
   const secrets = [stripe.secret(), 'whsec_of_next_month']
@@ -69,7 +73,14 @@ export async function openFunding(options: { readonly clock?: Clock } = {}) {
     max_cents: 1_000_000_00,
     contact: 'billing@example.com',
   }
-  const area = moneyArea({ db: database.dashboard, act: memberAct(database, clock), funding })
+  const area = moneyArea({
+    db: database.dashboard,
+    act: memberAct(database, clock),
+    funding,
+    keyring: testKeyring(),
+    origin: ORIGIN,
+    attempts: createAttempts(database.dashboard, createSecretKey(randomBytes(32))),
+  })
   const worker = createPaymentWorker({ db: database.worker, clock, log, provider, notify })
   const reconcile = createReconciliation({ db: database.worker, log, provider, settle: worker.settle })
   const account = await operator.createAccount('Acme Bots')

@@ -1,5 +1,6 @@
 import type { Role } from '@shopwire/contract/dashboard'
 import { createMemberAct } from '../src/dashboard/act.ts'
+import { alertAddressArea } from '../src/dashboard/alert-addresses.ts'
 import { createMailOwners } from '../src/dashboard/mail-owners.ts'
 import { teamArea } from '../src/dashboard/team.ts'
 import { createOperator } from '../src/operations/operator.ts'
@@ -92,6 +93,13 @@ export async function walkIdentity(on: { database: TestDatabase; keyring: Keyrin
   const call = (body: object) => ({ member, id: '', query: {}, body, nowMs: identity.nowMs() }) as never
   const invited = await team.invite(call({ email: 'again@example.com', role: 'viewer' }))
   await team.withdrawInvitation(call({ id: invited.id }))
+  const alerts = alertAddressArea({
+    act: createMemberAct(database.dashboard, systemClock),
+    keyring,
+    origin: ORIGIN,
+    attempts: identity.sessions.attempts,
+  })
+  await alerts.addAlertAddress(call({ email: 'books@example.com' }))
   const [one, two] = [await invite('viewer'), await invite('developer')]
   await team.changeRole(call({ person_id: one.member.person_id, role: 'finance' }))
   await team.removeMember(call({ person_id: one.member.person_id }))
@@ -127,6 +135,9 @@ export async function walkIdentity(on: { database: TestDatabase; keyring: Keyrin
   while ((await send()) > 0);
   const verification = texts.find((text) => text.includes('/verify-email#'))
   await identity.browser().call('verifyEmail', { token: tokenIn(verification ?? '') })
+  const confirmation = texts.find((text) => text.includes('/confirm-alerts#'))
+  await identity.browser().call('confirmAlertAddress', { token: tokenIn(confirmation ?? '') })
+  await alerts.removeAlertAddress(call({ email: 'books@example.com' }))
   await deleteOldMail(database.worker, identity.nowMs() + MONTH_MS)
   await deleteExpired(database.worker, identity.nowMs() + MONTH_MS)
 }

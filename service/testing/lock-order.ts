@@ -41,6 +41,7 @@ export const LOCK_ORDER = [
   'personal_tokens',
   'operator_tokens',
   'balance_alerts',
+  'alert_addresses',
   'worker_heartbeats',
   'catalogue_announcement',
   'accounts',

@@ -34,6 +34,8 @@ const WORDS: Readonly<Record<OfMembers, string>> = {
   getSpend: 'Spend by day',
   getBalanceAlert: 'Balance alert',
   setBalanceAlert: 'Set the balance alert',
+  addAlertAddress: 'Ask an address outside the team to confirm for balance alerts',
+  removeAlertAddress: 'Remove an address from the balance alerts',
   getFunding: 'Ways to add funds',
   listTopUps: 'Top-ups',
   getTopUp: 'One top-up',

@@ -20,5 +20,6 @@ export const paths = {
   forgotPassword: '/forgot-password',
   resetPassword: '/reset-password',
   verifyEmail: '/verify-email',
+  confirmAlerts: '/confirm-alerts',
   invitation: '/invitation',
 } as const

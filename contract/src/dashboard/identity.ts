@@ -238,6 +238,15 @@ export const identityRoutes = [
     body: closed({ token: Token }),
     reply: Done,
   },
+  // By whoever has the mailbox, who need not be anybody here.
+  {
+    name: 'confirmAlertAddress',
+    method: 'POST',
+    path: '/api/balance/alert/confirm',
+    access: 'anyone',
+    body: closed({ token: Token }),
+    reply: closed({ email: Type.String() }),
+  },
   // A read, but its token must not be in a path.
   {
     name: 'openInvitation',

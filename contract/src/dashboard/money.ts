@@ -1,10 +1,14 @@
 import Type, { type Static } from 'typebox'
 import { Cents, Count, Currency, closed, DateTime, nullable } from '../shapes.ts'
+import { EmailAddress } from './identity.ts'
 import { roles, treasurers } from './roles.ts'
 import type { DashboardRoute } from './route.ts'
 
 // Every member may read the balance, the statement and the top-ups: a developer has to see why an order got 402, a viewer is there to
 // look. Owners and finance decide: they add funds and choose when whom to warn.
+
+/** Of one account, confirmed or not. */
+export const ALERT_ADDRESSES_MAX = 5
 
 /** The balance is in the past of nobody's time zone but UTC: months and days of statements begin at 00:00 UTC. */
 const Month = Type.String({ pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$' })
@@ -106,9 +110,17 @@ export type SpendDay = Static<typeof SpendDay>
 export const BalanceAlertView = closed({
   /** Null: nobody is warned. */
   threshold_cents: nullable(Cents),
-  /** Members, by their person id. Who leaves the account gets no more mail. */
+  /** Members, by their person id. Who leaves the account gets no more mail, and who has not confirmed their e-mail gets none yet. */
   people: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 20 }),
-  emails: Type.Array(Type.String({ pattern: '^[^\\s@<>"]{1,64}@[^\\s@<>"]{1,189}$' }), { maxItems: 5 }),
+  /** Addresses of nobody in the team. One that has not confirmed gets nothing but the link to do so. */
+  addresses: Type.Array(
+    closed({
+      email: Type.String(),
+      is_confirmed: Type.Boolean(),
+      asked_at: DateTime,
+      confirmed_at: nullable(DateTime),
+    }),
+  ),
   state: Type.Enum(['ok', 'approaching', 'below'], { type: 'string' }),
   state_since: nullable(DateTime),
 })
@@ -200,8 +212,25 @@ export const moneyRoutes = [
     body: closed({
       threshold_cents: nullable(Type.Integer({ minimum: 1, maximum: 100_000_000_00 })),
       people: BalanceAlertView.properties.people,
-      emails: BalanceAlertView.properties.emails,
     }),
+    reply: BalanceAlertView,
+  },
+  // Adds one, or mails the link again to one that is waiting: every call is a mail to an address that somebody typed.
+  {
+    name: 'addAlertAddress',
+    method: 'POST',
+    path: '/api/balance/alert/add-address',
+    access: treasurers,
+    isStepUp: true,
+    body: closed({ email: EmailAddress }),
+    reply: BalanceAlertView,
+  },
+  {
+    name: 'removeAlertAddress',
+    method: 'POST',
+    path: '/api/balance/alert/remove-address',
+    access: treasurers,
+    body: closed({ email: EmailAddress }),
     reply: BalanceAlertView,
   },
   {

@@ -155,12 +155,15 @@ create table balance_alerts (
   account_id text collate "C" primary key references accounts (id),
   threshold_cents bigint check (threshold_cents > 0),
   person_ids text[] not null check (cardinality(person_ids) <= 20),
-  emails text[] not null check (cardinality(emails) <= 5),
   updated_at timestamptz not null,
   state text not null default 'ok' check (state in ('ok', 'approaching', 'below')),
   -- The threshold that the state was worked out with.
   state_threshold_cents bigint,
-  state_since timestamptz
+  state_since timestamptz,
+  -- How many mails there were in the day that began then: a balance that is moved to and fro must not fill mailboxes.
+  mails_since timestamptz,
+  mails_count integer not null default 0,
+  constraint balance_alerts_mails check ((mails_since is null) = (mails_count = 0))
 );
 
 alter table balance_alerts enable row level security;
@@ -169,3 +172,23 @@ create policy all_accounts on balance_alerts
      shopwire_maintenance
   using (true);
 create policy own_account on balance_alerts to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
+
+-- Addresses of nobody in the team that an account wants these mails sent to. Until its owner has opened the mailed link, an address gets
+-- nothing else. See service/src/funding/alert-addresses.ts.
+create table alert_addresses (
+  account_id text collate "C" not null references accounts (id),
+  email text collate "C" not null check (email = lower(email) and char_length(email) between 3 and 254),
+  -- Of the latest link, and when it was mailed. The link is used up by confirming.
+  token_hash bytea check (octet_length(token_hash) = 32),
+  asked_at timestamptz not null,
+  confirmed_at timestamptz,
+  primary key (account_id, email),
+  constraint alert_addresses_confirmed check ((confirmed_at is null) = (token_hash is not null))
+);
+
+alter table alert_addresses enable row level security;
+create policy all_accounts on alert_addresses
+  to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,
+     shopwire_maintenance
+  using (true);
+create policy own_account on alert_addresses to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));

@@ -1,6 +1,6 @@
 import type { BalanceView, moneyRoutes, TransferRow } from '@shopwire/contract/dashboard'
 import { getAccount } from '../accounts/account.ts'
-import { selectAlert, upsertAlert } from '../funding/balance-alert.ts'
+import { upsertAlert } from '../funding/balance-alert.ts'
 import { sumOwed } from '../funding/queries.ts'
 import {
   FAR_FUTURE,
@@ -17,13 +17,14 @@ import type { Db, Queryable } from '../platform/db.ts'
 import { monthOf, monthRange } from '../platform/months.ts'
 import { assert, refuse } from '../platform/trouble.ts'
 import type { MemberAct } from './act.ts'
+import { type AlertAddressDeps, alertAddressArea, readAlert } from './alert-addresses.ts'
 import type { Area } from './area.ts'
 import { dayStarts, knownMonth } from './months.ts'
 import { type StatementRange, statementCsv } from './statement-csv.ts'
 import { statementPdf } from './statement-pdf.ts'
 import { type TopUpDeps, topUpArea } from './top-ups.ts'
 
-export interface MoneyDeps extends TopUpDeps {
+export interface MoneyDeps extends TopUpDeps, AlertAddressDeps {
   readonly db: Db
   readonly act: MemberAct
 }
@@ -43,6 +44,7 @@ export const moneyArea = (deps: MoneyDeps): Area<typeof moneyRoutes> => {
   const { db, act } = deps
   return {
     ...topUpArea(deps),
+    ...alertAddressArea(deps),
 
     getBalance: ({ member: { account_id }, query, nowMs }) =>
       inAccount(db, account_id, async (tx): Promise<BalanceView> => {
@@ -113,21 +115,21 @@ export const moneyArea = (deps: MoneyDeps): Area<typeof moneyRoutes> => {
     setBalanceAlert: ({ member, body }) =>
       act(member, 'balance.set_alert', async (tx, nowMs) => {
         const { account_id } = member
-        const { threshold_cents, people, emails } = body
-        if (threshold_cents !== null && people.length + emails.length === 0) {
+        const { threshold_cents, people } = body
+        const before = await readAlert(tx, account_id)
+        if (threshold_cents !== null && people.length + before.addresses.length === 0) {
           throw refuse(
             'invalid_request',
             'Nobody would get the mail. Choose at least one person or address, or turn the alert off.',
           )
         }
-        const before = await readAlert(tx, account_id)
         const updated_at = new Date(nowMs)
-        await upsertAlert(tx, { account_id, threshold_cents, person_ids: people, emails, updated_at })
+        await upsertAlert(tx, { account_id, threshold_cents, person_ids: people, updated_at })
         return {
           result: await readAlert(tx, account_id),
           target: account_id,
-          before: { threshold_cents: before.threshold_cents, people: before.people, emails: before.emails },
-          after: { threshold_cents, people, emails },
+          before: { threshold_cents: before.threshold_cents, people: before.people },
+          after: { threshold_cents, people },
         }
       }),
   }
@@ -223,16 +225,5 @@ function toRow(transfer: Transfer): TransferRow {
     reference,
     note,
     created_at: created_at.toISOString(),
-  }
-}
-
-async function readAlert(tx: Queryable, account_id: string) {
-  const alert = await selectAlert(tx, account_id)
-  return {
-    threshold_cents: alert?.threshold_cents ?? null,
-    people: [...(alert?.person_ids ?? [])],
-    emails: [...(alert?.emails ?? [])],
-    state: alert?.state ?? 'ok',
-    state_since: alert?.state_since?.toISOString() ?? null,
   }
 }

@@ -3,7 +3,8 @@ import { readBurn } from '../ledger/statement.ts'
 import { readBalance } from '../ledger/transfer.ts'
 import type { Clock } from '../platform/clock.ts'
 import { type Db, type Queryable, sql, type Tx } from '../platform/db.ts'
-import { alertLetter } from './letters.ts'
+import { selectConfirmed } from './alert-addresses.ts'
+import { alertLetter, alertLetterToOthers } from './letters.ts'
 import type { Notify } from './notify.ts'
 
 export type AlertState = 'ok' | 'approaching' | 'below'
@@ -13,14 +14,18 @@ export interface BalanceAlert {
   readonly account_id: string
   readonly threshold_cents: number | null
   readonly person_ids: readonly string[]
-  readonly emails: readonly string[]
   readonly updated_at: Date
   readonly state: AlertState
   readonly state_threshold_cents: number | null
   readonly state_since: Date | null
+  readonly mails_since: Date | null
+  readonly mails_count: number
 }
 
 const BATCH = 500
+const DAY_MS = 86_400_000
+/** Of one account, so each address gets no more from it: down and up again twice. */
+export const ALERT_MAILS_PER_DAY_MAX = 6
 
 /**
  * The next state at this balance: approaching at one and a half times the threshold, below at the threshold, and back to ok only at twice
@@ -64,17 +69,29 @@ function checkBalance(
     const isSameThreshold = alert.state_threshold_cents === threshold_cents
     const state = nextState(isSameThreshold ? alert.state : 'ok', balance_cents, threshold_cents)
     if (state === alert.state && isSameThreshold) return false
+    const news = state !== 'ok' ? state : isSameThreshold ? 'recovered' : undefined
+    const step = state === alert.state ? undefined : news
+    const day = mailsOfDay(alert, nowMs)
+    // The state stays, so that nobody misses it: the mail comes with the next day, if it is still true then.
+    if (step !== undefined && day.count >= ALERT_MAILS_PER_DAY_MAX) return false
     await updateState(tx, account_id, state, threshold_cents, new Date(nowMs))
-    const step = state !== 'ok' ? state : isSameThreshold ? 'recovered' : undefined
-    if (step === undefined || state === alert.state) return true
+    if (step === undefined) return true
+    await updateMails(tx, account_id, day.since, day.count + 1)
     await send(tx, alert, step, { balance_cents, threshold_cents }, notify, nowMs)
     return true
   })
 }
 
+/** A day begins with its first mail. */
+function mailsOfDay({ mails_since, mails_count }: BalanceAlert, nowMs: number) {
+  return mails_since !== null && nowMs < mails_since.getTime() + DAY_MS
+    ? { since: mails_since, count: mails_count }
+    : { since: new Date(nowMs), count: 0 }
+}
+
 async function send(
   tx: Tx,
-  { account_id, person_ids, emails }: BalanceAlert,
+  { account_id, person_ids }: BalanceAlert,
   step: AlertStep,
   at: { balance_cents: number; threshold_cents: number },
   notify: Notify,
@@ -82,27 +99,33 @@ async function send(
 ) {
   const account = await getAccount(tx, account_id)
   const burn = await readBurn(tx, account_id, account.created_at, nowMs)
-  await notify.chosen(tx, account_id, { person_ids, emails }, alertLetter(account, step, { ...at, burn }))
+  const emails = (await selectConfirmed(tx, account_id)).map(({ email }) => email)
+  const facts = { ...at, burn }
+  await notify.chosen(
+    tx,
+    account_id,
+    { person_ids, emails },
+    { toMembers: alertLetter(account, step, facts), toOthers: alertLetterToOthers(account, step, facts) },
+  )
 }
 
 export const selectAlert = (db: Queryable, account_id: string) =>
   db.maybeOne<BalanceAlert>(sql`
-    select account_id, threshold_cents, person_ids, emails, updated_at, state, state_threshold_cents, state_since
+    select account_id, threshold_cents, person_ids, updated_at, state, state_threshold_cents, state_since, mails_since, mails_count
       from balance_alerts
      where account_id = ${account_id}`)
 
 /** Only columns that the dashboard's role may write. */
 export const upsertAlert = (
   tx: Queryable,
-  alert: Pick<BalanceAlert, 'account_id' | 'threshold_cents' | 'person_ids' | 'emails' | 'updated_at'>,
+  alert: Pick<BalanceAlert, 'account_id' | 'threshold_cents' | 'person_ids' | 'updated_at'>,
 ) =>
   tx.run(sql`
-    insert into balance_alerts (account_id, threshold_cents, person_ids, emails, updated_at)
-    values (${alert.account_id}, ${alert.threshold_cents}, ${alert.person_ids}, ${alert.emails}, ${alert.updated_at})
+    insert into balance_alerts (account_id, threshold_cents, person_ids, updated_at)
+    values (${alert.account_id}, ${alert.threshold_cents}, ${alert.person_ids}, ${alert.updated_at})
         on conflict (account_id) do update
        set threshold_cents = excluded.threshold_cents,
            person_ids = excluded.person_ids,
-           emails = excluded.emails,
            updated_at = excluded.updated_at`)
 
 /** The same conditions as `nextState`, so that a run over all accounts returns those only that have news. */
@@ -122,7 +145,7 @@ const selectChanging = (db: Queryable, after: string, limit: number) =>
 
 const lockAlert = (tx: Queryable, account_id: string) =>
   tx.maybeOne<BalanceAlert>(sql`
-    select account_id, threshold_cents, person_ids, emails, updated_at, state, state_threshold_cents, state_since
+    select account_id, threshold_cents, person_ids, updated_at, state, state_threshold_cents, state_since, mails_since, mails_count
       from balance_alerts
      where account_id = ${account_id}
        for update`)
@@ -139,4 +162,11 @@ const updateState = (
        set state = ${state},
            state_threshold_cents = ${threshold_cents},
            state_since = ${since}
+     where account_id = ${account_id}`)
+
+const updateMails = (tx: Queryable, account_id: string, since: Date, count: number) =>
+  tx.run(sql`
+    update balance_alerts
+       set mails_since = ${since},
+           mails_count = ${count}
      where account_id = ${account_id}`)

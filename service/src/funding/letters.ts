@@ -107,6 +107,20 @@ export function alertLetter(
   }
 }
 
+/**
+ * For addresses outside the team: by the account's id instead of its name, which the account may change to any text at any time, also to one that
+ * is meant for whoever reads it.
+ */
+export function alertLetterToOthers(
+  { id }: { readonly id: string },
+  ...[step, facts]: [Parameters<typeof alertLetter>[1], Parameters<typeof alertLetter>[2]]
+): Letter {
+  const { subject, text } = alertLetter({ name: id }, step, facts)
+  const why =
+    'This address was confirmed for these mails. Whoever looks after the account can remove it there.'
+  return { subject, text: `${text}\n${why}` }
+}
+
 function lasts({ days, per_day_cents, days_left }: Burn): string {
   if (days_left === null) return 'Nothing was spent lately, so it lasts for now.'
   const average = days === 1 ? 'what was spent in the last day' : `the average of the last ${days} days`

@@ -11,12 +11,17 @@ export interface Letter {
 export interface Notify {
   /** To those who may act on money: owners and finance. */
   treasurers(tx: Tx, account_id: string, letter: Letter): Promise<void>
-  /** To these members, as long as they are members, and to these other addresses. */
+  /** To this person, as long as they are a member. */
+  member(tx: Tx, account_id: string, person_id: string, letter: Letter): Promise<void>
+  /**
+   * To these members, as long as they are members and have confirmed their address, and to these other addresses, which have confirmed too.
+   * Nobody gets both letters.
+   */
   chosen(
     tx: Tx,
     account_id: string,
     to: { readonly person_ids: readonly string[]; readonly emails: readonly string[] },
-    letter: Letter,
+    letters: { readonly toMembers: Letter; readonly toOthers: Letter },
   ): Promise<void>
 }
 

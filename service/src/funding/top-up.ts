@@ -62,7 +62,7 @@ export async function credit(
     await book({ ...transfer, reference, created_at: new Date(nowMs) })
   }
   const letter = creditedLetter(await getAccount(tx, account_id), top_up, amount_cents, balance_cents)
-  await notify.chosen(tx, account_id, { person_ids: [top_up.created_by], emails: [] }, letter)
+  await notify.member(tx, account_id, top_up.created_by, letter)
   return {
     top_up,
     credited_cents: amount_cents,

@@ -19,9 +19,16 @@ export function notifyPeople(keyring: Keyring, clock: Clock): Notify {
       const rows = await selectTreasurers(tx, account_id)
       await write(tx, account_id, rows.map(emailOf), letter)
     },
-    async chosen(tx, account_id, { person_ids, emails }, letter) {
+    async member(tx, account_id, person_id, letter) {
+      const rows = await selectMembers(tx, account_id, [person_id])
+      await write(tx, account_id, rows.map(emailOf), letter)
+    },
+    async chosen(tx, account_id, { person_ids, emails }, { toMembers, toOthers }) {
       const rows = await selectMembers(tx, account_id, person_ids)
-      await write(tx, account_id, [...rows.map(emailOf), ...emails], letter)
+      const members = rows.filter(({ email_verified }) => email_verified).map(emailOf)
+      const others = emails.filter((email) => !members.includes(email))
+      await write(tx, account_id, members, toMembers)
+      await write(tx, account_id, others, toOthers)
     },
   }
 }
@@ -38,8 +45,8 @@ const selectTreasurers = (tx: Queryable, account_id: string) =>
      order by p.email`)
 
 const selectMembers = (tx: Queryable, account_id: string, person_ids: readonly string[]) =>
-  tx.many<{ email: string }>(sql`
-    select p.email
+  tx.many<{ email: string; email_verified: boolean }>(sql`
+    select p.email, p.email_verified
       from memberships m
       join people p on p.id = m.person_id
      where m.account_id = ${account_id}

@@ -21,6 +21,10 @@ export interface Attempts {
 export interface CountedName {
   readonly name: string
   readonly max: number
+  /** A quarter of an hour, unless given. At most a day: then counts are deleted. */
+  readonly windowMs?: number
+  /** What the refusal says in place of how to sign in nevertheless. */
+  readonly refusal?: string
 }
 
 const WINDOW_MS = 15 * 60_000
@@ -42,6 +46,25 @@ export const mailNames = (email: string, address: string): readonly CountedName[
   { name: `mail-to:${email.toLowerCase()}`, max: 5 },
 ]
 
+const DAY_MS = 86_400_000
+
+/** Mails with which an account asks an address to confirm. The address is counted over all accounts: it is one mailbox. */
+export const alertMailNames = (account_id: string, email: string): readonly CountedName[] => [
+  {
+    name: `alert-mails-of:${account_id}`,
+    max: 20,
+    windowMs: DAY_MS,
+    refusal: 'This account has asked many addresses to confirm in the last day. Try again tomorrow.',
+  },
+  {
+    name: `alert-mail-to:${email}`,
+    max: 3,
+    windowMs: DAY_MS,
+    refusal:
+      'This address was asked to confirm several times in the last day. Look for our mail there, also among the unwanted, or try again tomorrow.',
+  },
+]
+
 export const codeNames = (person_id: string, address: string): readonly CountedName[] => [
   { name: `code-pair:${person_id} ${address}`, max: 10 },
   { name: `code:${person_id}`, max: 50 },
@@ -57,11 +80,12 @@ export function createAttempts(db: Db, key: KeyObject): Attempts {
   const hashOf = ({ name }: Pick<CountedName, 'name'>) =>
     createHmac('sha256', key).update(`attempt:${name}`).digest()
   /** True if it was below its limit. The row is locked by it, so no two attempts see the same count. */
-  async function countOne({ max, ...name }: CountedName, nowMs: number): Promise<boolean> {
-    const since = new Date(nowMs - WINDOW_MS)
-    const counted = await db.maybeOne<{ hits: number }>(sql`
+  async function countOne(counted: CountedName, nowMs: number): Promise<boolean> {
+    const { max, windowMs = WINDOW_MS } = counted
+    const since = new Date(nowMs - windowMs)
+    const row = await db.maybeOne<{ hits: number }>(sql`
       insert into sign_in_attempts as a (name_hash, window_started_at, hits)
-      values (${hashOf(name)}, ${new Date(nowMs)}, 1)
+      values (${hashOf(counted)}, ${new Date(nowMs)}, 1)
           on conflict (name_hash) do update
          set hits = case when a.window_started_at > ${since} then a.hits + 1 else 1 end,
              window_started_at = case when a.window_started_at > ${since} then a.window_started_at
@@ -69,7 +93,7 @@ export function createAttempts(db: Db, key: KeyObject): Attempts {
        where a.window_started_at <= ${since}
           or a.hits < ${max}
       returning a.hits`)
-    return counted !== undefined
+    return row !== undefined
   }
 
   async function giveBack(names: readonly CountedName[]): Promise<void> {
@@ -87,10 +111,11 @@ export function createAttempts(db: Db, key: KeyObject): Attempts {
         from sign_in_attempts
        where name_hash = ${hashOf(counted)}`)
     const startedMs = row?.window_started_at.getTime() ?? nowMs
-    const seconds = Math.max(1, Math.ceil((startedMs + WINDOW_MS - nowMs) / 1000))
+    const seconds = Math.max(1, Math.ceil((startedMs + (counted.windowMs ?? WINDOW_MS) - nowMs) / 1000))
     return new Refusal(
       'too_many_attempts',
-      `Too many attempts. Wait ${Math.ceil(seconds / 60)} minutes, or sign in with a passkey, which is not held up.`,
+      counted.refusal ??
+        `Too many attempts. Wait ${Math.ceil(seconds / 60)} minutes, or sign in with a passkey, which is not held up.`,
       { counted: counted.name.split(':')[0] },
       { 'retry-after': String(seconds) },
     )

@@ -5,7 +5,8 @@ import type { Keyring } from '../platform/encryption.ts'
 import type { Log } from '../platform/log.ts'
 import { queueMail } from '../platform/mail.ts'
 import { readOwnKey } from '../platform/own-key.ts'
-import { createAttempts } from './attempts.ts'
+import { alertAddressRoutes } from './alert-address-routes.ts'
+import { type Attempts, createAttempts } from './attempts.ts'
 import { createAuthentication } from './authentication.ts'
 import { createBetterAuth } from './better-auth.ts'
 import { type CompanySettings, createCompany } from './company.ts'
@@ -50,6 +51,8 @@ export interface Sessions {
   stillOpen<One extends SessionInAccount>(sessions: readonly One[], nowMs: number): Promise<ReadonlySet<One>>
   /** One handler for every route of identity. */
   readonly area: IdentityArea<typeof identityRoutes>
+  /** For other acts that send mail to an address that somebody typed. */
+  readonly attempts: Pick<Attempts, 'count'>
   /** Resolves when nothing is done after an answer any more. */
   settled(): Promise<void>
 }
@@ -106,7 +109,9 @@ export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
       ...factorRoutes(context),
       ...invitationRoutes(context),
       ...companyRoutes(context),
+      ...alertAddressRoutes(context),
     },
+    attempts: context.attempts,
     async settled() {
       while (underWay.size > 0) await Promise.all(underWay)
     },

@@ -96,7 +96,8 @@ export async function createInvitation(
   return { invitation, link }
 }
 
-const accountOf = (token: string) => /^(acct_[0-9a-z]{26})-/.exec(token)?.[1]
+/** Of a mailed token that names its account. */
+export const accountOf = (token: string) => /^(acct_[0-9a-z]{26})-/.exec(token)?.[1]
 
 export const INVITATIONS_PER_DAY_MAX = 50
 const DAY_MS = 86_400_000

@@ -68,6 +68,24 @@ export function verificationMail(link: string): Text {
   }
 }
 
+/**
+ * To an address that somebody typed, perhaps a stranger's. Every word is ours: neither the name of the account nor that of a person is in it, or anybody
+ * with an account could send a text of their choice to anybody.
+ */
+export function alertAddressMail(link: string): Text {
+  return {
+    subject: 'Confirm this address for Shopwire balance mails',
+    text: lines(
+      'Somebody wants to have the low-balance mails of a Shopwire account sent to this address.',
+      '',
+      'If that is right, open this link and confirm. It works once, for seven days:',
+      link,
+      '',
+      'If you do not know what this is about, ignore it: without the link nothing else is sent to you.',
+    ),
+  }
+}
+
 /** After something changed how a person signs in. */
 export function securityMail(what: string, origin: string, address: string): Text {
   return {

@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type AlertState, checkBalances, nextState } from '../../src/funding/balance-alert.ts'
+import {
+  ALERT_MAILS_PER_DAY_MAX,
+  type AlertState,
+  checkBalances,
+  nextState,
+} from '../../src/funding/balance-alert.ts'
 import { type FundingShop, openFunding } from '../../testing/funding.ts'
 
 let shop: FundingShop
@@ -74,12 +79,7 @@ test('a balance that falls, moves around the threshold and recovers sends three 
   }
   letters.length = 0
   await setBalance(5_000)
-  await area.setBalanceAlert(
-    call(
-      { body: { threshold_cents: THRESHOLD, people: ['per_1'], emails: ['finance@example.com'] } },
-      id,
-    ) as never,
-  )
+  await area.setBalanceAlert(call({ body: { threshold_cents: THRESHOLD, people: ['per_1'] } }, id) as never)
   for (const cents of [
     5_000, 1_600, 1_500, 1_450, 1_501, 1_000, 1_100, 990, 1_900, 400, 2_000, 2_500, 1_501,
   ]) {
@@ -90,7 +90,7 @@ test('a balance that falls, moves around the threshold and recovers sends three 
     'Balance of Acme Bots is below $10.00: $10.00',
     'Balance of Acme Bots has recovered: $20.00',
   ])
-  expect(letters[0]?.to).toEqual({ person_ids: ['per_1'], emails: ['finance@example.com'] })
+  expect(letters[0]?.to).toEqual({ person_ids: ['per_1'], emails: [] })
   expect(await area.getBalanceAlert(call({}, id) as never)).toMatchObject({
     threshold_cents: 1_000,
     state: 'ok',
@@ -102,9 +102,7 @@ test('a new threshold is judged afresh: one mail when the balance is below it, n
   const { id } = await operator.createAccount('Threshold')
   await operator.fundAccount(id, { amount_cents: 5_000, reference: 'threshold' })
   const set = async (threshold_cents: number | null) => {
-    await area.setBalanceAlert(
-      call({ body: { threshold_cents, people: ['per_1'], emails: [] } }, id) as never,
-    )
+    await area.setBalanceAlert(call({ body: { threshold_cents, people: ['per_1'] } }, id) as never)
     await checkBalances({ db: shop.database.worker, clock, notify })
   }
   letters.length = 0
@@ -122,9 +120,7 @@ test('the mail says how long the balance lasts at the present burn', async () =>
   const { operator, area, call, clock, notify, letters } = shop
   const { id } = await operator.createAccount('Burn')
   await operator.fundAccount(id, { amount_cents: 10_000, reference: 'burn' })
-  await area.setBalanceAlert(
-    call({ body: { threshold_cents: 9_000, people: ['per_1'], emails: [] } }, id) as never,
-  )
+  await area.setBalanceAlert(call({ body: { threshold_cents: 9_000, people: ['per_1'] } }, id) as never)
   letters.length = 0
   await checkBalances({ db: shop.database.worker, clock, notify })
   expect(letters[0]?.letter.text).toContain('Nothing was spent lately')
@@ -134,14 +130,41 @@ test('refuses an alert that nobody would get, and audits one with its values bef
   const { operator, area, call } = shop
   const { id } = await operator.createAccount('Nobody')
   const set = (body: object) => area.setBalanceAlert(call({ body }, id) as never)
-  await expect(set({ threshold_cents: 100, people: [], emails: [] })).rejects.toMatchObject({
+  await expect(set({ threshold_cents: 100, people: [] })).rejects.toMatchObject({
     type: 'invalid_request',
   })
-  await set({ threshold_cents: 100, people: ['per_1'], emails: [] })
-  await set({ threshold_cents: 200, people: ['per_1'], emails: [] })
+  await set({ threshold_cents: 100, people: ['per_1'] })
+  await set({ threshold_cents: 200, people: ['per_1'] })
   const [latest] = await operator.listActions(id, 1)
   expect(latest).toMatchObject({
     action: 'balance.set_alert',
     details: { before: { threshold_cents: 100 }, after: { threshold_cents: 200 } },
   })
+})
+
+test('threat 74: a threshold that is moved to and fro causes six mails a day, and what is due beyond that comes the next day', async () => {
+  const { operator, area, call, notify, letters } = shop
+  const { id } = await operator.createAccount('To and fro')
+  let nowMs = Date.now()
+  const clock = { nowMs: () => nowMs }
+  const check = () => checkBalances({ db: shop.database.worker, clock, notify })
+  const move = async (threshold_cents: number) => {
+    await area.setBalanceAlert(call({ body: { threshold_cents, people: ['per_1'] } }, id) as never)
+    await check()
+  }
+  await operator.fundAccount(id, { amount_cents: 5_000, reference: 'to and fro' })
+  letters.length = 0
+  const subjects = () =>
+    letters.map(({ letter }) => letter.subject).filter((subject) => subject.includes('To and fro'))
+  for (let n = 0; n < 20; n += 1) {
+    await move(9_000 + n)
+    await move(1)
+  }
+  await move(9_999)
+  expect(subjects()).toHaveLength(ALERT_MAILS_PER_DAY_MAX)
+  nowMs += 86_400_000
+  await check()
+  expect(subjects().slice(ALERT_MAILS_PER_DAY_MAX)).toEqual(['Balance of To and fro is below $99.99: $50.00'])
+  await check()
+  expect(subjects()).toHaveLength(ALERT_MAILS_PER_DAY_MAX + 1)
 })

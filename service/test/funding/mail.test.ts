@@ -34,11 +34,11 @@ async function sendAll() {
   return sent.map(({ to, subject }) => [to, subject]).sort()
 }
 
-async function join(account_id: string, id: string, role: string) {
+async function join(account_id: string, id: string, role: string, is_verified = true) {
   const now = new Date()
   await database.owner.run(sql`
-    insert into people (id, name, email, created_at, updated_at)
-    values (${id}, ${id}, ${`${id}@example.com`}, ${now}, ${now})
+    insert into people (id, name, email, email_verified, created_at, updated_at)
+    values (${id}, ${id}, ${`${id}@example.com`}, ${is_verified}, ${now}, ${now})
         on conflict do nothing`)
   await database.owner.run(sql`
     insert into memberships (account_id, person_id, role, created_at)
@@ -51,21 +51,30 @@ const operator = () =>
     'test',
   )
 
-test('the mail of an alert goes to chosen members who are still members, and to other addresses, once each', async () => {
+test('threat 74: the mail of an alert goes to chosen members and to other addresses that have confirmed, once each, and the name of the account to members only', async () => {
   const { id: account_id } = await operator().createAccount('Acme Bots')
   await join(account_id, 'olga', 'owner')
   await join(account_id, 'dev', 'developer')
-  const alert = { person_ids: ['olga', 'left'], emails: ['finance@example.com', 'olga@example.com'] }
+  await join(account_id, 'new', 'viewer', false)
+  const person_ids = ['olga', 'left', 'new']
   await inAccount(database.dashboard, account_id, (tx) =>
-    upsertAlert(tx, { account_id, threshold_cents: 100, ...alert, updated_at: new Date() }),
+    upsertAlert(tx, { account_id, threshold_cents: 100, person_ids, updated_at: new Date() }),
   )
+  await database.asOwner(`
+    insert into alert_addresses (account_id, email, token_hash, asked_at, confirmed_at)
+    values ('${account_id}', 'finance@example.com', null, now(), now()),
+           ('${account_id}', 'olga@example.com', null, now(), now()),
+           ('${account_id}', 'stranger@example.com', sha256('token'), now(), null)`)
   await checkBalances({ db: database.worker, clock, notify: notifyPeople(keyring, clock) })
-  const subject = 'Balance of Acme Bots is below $1.00: $0.00'
   expect(await sendAll()).toEqual([
-    ['finance@example.com', subject],
-    ['olga@example.com', subject],
+    ['finance@example.com', `Balance of ${account_id} is below $1.00: $0.00`],
+    ['olga@example.com', 'Balance of Acme Bots is below $1.00: $0.00'],
   ])
-  expect(sent[0]?.text).toContain('your threshold is $1.00')
+  for (const { to, text } of sent) {
+    expect(text).toContain('your threshold is $1.00')
+    expect(text.includes('This address was confirmed')).toBe(to === 'finance@example.com')
+    expect(text).not.toContain('Acme')
+  }
 })
 
 test('news about money taken back goes to owners and finance; nothing is sent when the transaction fails', async () => {

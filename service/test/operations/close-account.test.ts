@@ -266,8 +266,11 @@ async function plant(account_id: string, key_id: string, person_id: string) {
     insert into top_ups (account_id, id, provider, amount_cents, state, reference, created_by, created_by_name, created_at, decided_at, note)
     values (${account_id}, 'top_z', 'bank', 5000, 'rejected', 'RF18TOPZ', ${person_id}, 'Zelda', now(), now(), 'Zelda called')`)
   await owner.run(sql`
-    insert into balance_alerts (account_id, threshold_cents, person_ids, emails, updated_at)
-    values (${account_id}, 100, ${[person_id]}, ${['zelda@zelda.example']}, now())`)
+    insert into balance_alerts (account_id, threshold_cents, person_ids, updated_at)
+    values (${account_id}, 100, ${[person_id]}, now())`)
+  await owner.run(sql`
+    insert into alert_addresses (account_id, email, asked_at, confirmed_at)
+    values (${account_id}, 'zelda@zelda.example', now(), now())`)
   await shop.database.asOwner(`
     insert into personal_tokens (account_id, id, person_id, name, token_hash, rights, with_links, created_at, expires_at)
     values ('${account_id}', 'tok_z', '${person_id}', 'zelda laptop', sha256('z'), '{events:listen}', false, now(), now() + interval '1 day')`)

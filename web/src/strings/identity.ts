@@ -113,6 +113,17 @@ export const identity = {
     noToken: 'This page opens from the link in our mail.',
     again: 'A new link can be sent from the Security page.',
   },
+  confirmAlerts: {
+    title: 'Low-balance mail to this address?',
+    lead: 'Somebody wants to have mail sent to you when the balance of their Shopwire account is low: at most six mails a day, usually none. If you do not know what this is about, close this page, and nothing is sent.',
+    confirm: 'Confirm this address',
+    done: 'Your address is confirmed',
+    doneMore: (email: string) =>
+      `Low-balance mail goes to ${email}. Whoever looks after the account can remove the address at any time.`,
+    failed: 'This link did not confirm anything',
+    noToken: 'This page opens from the link in our mail.',
+    again: 'Whoever entered your address can send a new link.',
+  },
   invitation: {
     title: (account: string) => `Join ${account}`,
     lead: (inviter: string | null, role: string) =>

@@ -39,8 +39,9 @@ begin
    where account_id = p_account_id;
   delete from personal_tokens where account_id = p_account_id;
   update balance_alerts
-     set threshold_cents = null, person_ids = '{}', emails = '{}'
+     set threshold_cents = null, person_ids = '{}'
    where account_id = p_account_id;
+  delete from alert_addresses where account_id = p_account_id;
   update accounts
      set name = 'Erased account', closed_people = null, erased_at = coalesce(erased_at, p_at),
          erased_people = coalesce(erased_people, '{}') || v_people

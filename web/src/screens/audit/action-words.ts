@@ -25,6 +25,8 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'webhook.resend': 'Resend event',
   'webhook.recover': 'Recover events',
   'balance.set_alert': 'Change low-balance alert',
+  'balance.add_alert_address': 'Add address for low-balance mail',
+  'balance.remove_alert_address': 'Remove address from low-balance mail',
   'balance.start_top_up': 'Start top-up',
   'top_up.confirm': 'Confirm top-up',
   'top_up.reject': 'Reject top-up',

@@ -6,12 +6,11 @@ import { Dialog, DialogActions } from '../../components/dialogs.tsx'
 import { formatMoney } from '../../lib/money.ts'
 import { balance } from '../../strings/balance.ts'
 import { words } from '../../strings/common.ts'
+import { AlertAddresses } from './alert-addresses.tsx'
 import { editable, parseDollars } from './amounts.ts'
 import classes from './balance.module.css'
 
 const { alert: said, topUp } = balance
-const ADDRESS = /^[^\s@<>"]{1,64}@[^\s@<>"]+\.[^\s@<>"]+$/
-const ADDRESSES_MAX = 5
 /** Enough for most: three days of spending, in hundreds of dollars. */
 const SUGGESTED_DAYS = 3
 
@@ -46,7 +45,6 @@ function AlertForm({ alert, team, view, onClose }: AlertFormProps) {
   const [people, setPeople] = useState<readonly string[]>(
     alert.threshold_cents === null ? team.members.filter(({ is_you }) => is_you).map(idOf) : alert.people,
   )
-  const [others, setOthers] = useState(alert.emails.join(', '))
   const [isTried, setTried] = useState(false)
   const save = useAct('setBalanceAlert', {
     refresh: ['getBalanceAlert'],
@@ -63,19 +61,11 @@ function AlertForm({ alert, team, view, onClose }: AlertFormProps) {
     onDone: onClose,
   })
   const cents = parseDollars(amount)
-  const emails = others.split(/[,;\s]+/).filter((text) => text !== '')
   // Who left the account is not in the list any more and must not be sent back.
   const chosen = team.members.map(idOf).filter((id) => people.includes(id))
-  const wrongEmails = emails.filter((text) => !ADDRESS.test(text))
   const problems = {
     amount: cents === undefined || cents === 0 ? topUp.wrong : undefined,
-    emails:
-      wrongEmails.length > 0
-        ? `${said.wrongEmail}: ${wrongEmails.join(', ')}`
-        : emails.length > ADDRESSES_MAX
-          ? said.tooMany
-          : undefined,
-    people: chosen.length + emails.length === 0 ? said.nobody : undefined,
+    people: chosen.length + alert.addresses.length === 0 ? said.nobody : undefined,
   }
   return (
     <form
@@ -83,8 +73,8 @@ function AlertForm({ alert, team, view, onClose }: AlertFormProps) {
       onSubmit={(event) => {
         event.preventDefault()
         setTried(true)
-        if (cents === undefined || problems.amount || problems.emails || problems.people) return
-        save.mutate({ threshold_cents: cents, people: [...chosen], emails })
+        if (cents === undefined || problems.amount || problems.people) return
+        save.mutate({ threshold_cents: cents, people: [...chosen] })
       }}
     >
       <Stack gap="md">
@@ -104,6 +94,7 @@ function AlertForm({ alert, team, view, onClose }: AlertFormProps) {
         />
         <Checkbox.Group
           label={said.people}
+          description={said.peopleHint}
           value={[...chosen]}
           onChange={setPeople}
           error={isTried ? problems.people : undefined}
@@ -119,15 +110,7 @@ function AlertForm({ alert, team, view, onClose }: AlertFormProps) {
             ))}
           </Stack>
         </Checkbox.Group>
-        <TextInput
-          label={said.emails}
-          description={said.emailsHint}
-          value={others}
-          onChange={(event) => setOthers(event.currentTarget.value)}
-          autoComplete="off"
-          spellCheck={false}
-          error={isTried ? problems.emails : undefined}
-        />
+        <AlertAddresses addresses={alert.addresses} />
         {save.error ? (
           <p className={classes.problem} role="alert">
             {save.error.message}
@@ -139,9 +122,7 @@ function AlertForm({ alert, team, view, onClose }: AlertFormProps) {
           <Button
             className={classes.first}
             disabled={save.isPending}
-            onClick={() =>
-              save.mutate({ threshold_cents: null, people: [...chosen], emails: [...alert.emails] })
-            }
+            onClick={() => save.mutate({ threshold_cents: null, people: [...chosen] })}
           >
             {said.off}
           </Button>

@@ -7,5 +7,6 @@ export const identityScreens: readonly ScreenRoute[] = [
   screen(paths.forgotPassword, () => import('./forgot-password-screen.tsx'), 'ForgotPasswordScreen'),
   screen(paths.resetPassword, () => import('./reset-password-screen.tsx'), 'ResetPasswordScreen'),
   screen(paths.verifyEmail, () => import('./verify-email-screen.tsx'), 'VerifyEmailScreen'),
+  screen(paths.confirmAlerts, () => import('./confirm-alerts-screen.tsx'), 'ConfirmAlertsScreen'),
   screen(paths.invitation, () => import('./invitation-screen.tsx'), 'InvitationScreen'),
 ]
