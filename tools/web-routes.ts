@@ -1,4 +1,10 @@
-import { CSRF_HEADER, dashboardRoutes, readAgainEveryMs } from '@shopwire/contract/dashboard'
+import {
+  ACCOUNT_HEADER,
+  ACCOUNT_PARAMETER,
+  CSRF_HEADER,
+  dashboardRoutes,
+  readAgainEveryMs,
+} from '@shopwire/contract/dashboard'
 
 /**
  * web/src/api/routes.generated.ts: the method and path of every route. The web application takes its types from the contract and these
@@ -12,6 +18,8 @@ export function webRoutesText(): string {
     '// Made by "npm run generate" from contract/src/dashboard; do not edit.',
     '',
     `export const CSRF_HEADER = '${CSRF_HEADER}'`,
+    `export const ACCOUNT_HEADER = '${ACCOUNT_HEADER}'`,
+    `export const ACCOUNT_PARAMETER = '${ACCOUNT_PARAMETER}'`,
     '',
     'export const readAgainEveryMs = {',
     ...Object.entries(readAgainEveryMs).map(([name, ms]) => `  ${name}: ${ms},`),

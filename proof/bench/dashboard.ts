@@ -3,7 +3,7 @@ import { type ApiProcess, type System, startSystem } from '@shopwire/harness'
 import pg from 'pg'
 import { Pool } from 'undici'
 import { loadPages } from './dashboard/load-pages.ts'
-import { signIn } from './dashboard/open-dashboards.ts'
+import { type BenchPerson, headersOf, signIn } from './dashboard/open-dashboards.ts'
 import { type SeededAccount, seedAccount } from './dashboard/seed.ts'
 import { besideSignIns } from './dashboard/sign-in-flood.ts'
 import { quantile, rounded, say } from './figures.ts'
@@ -36,12 +36,15 @@ export async function dashboard({ orders = ORDERS }: BenchOptions): Promise<void
     began = performance.now()
     await closeDays(system, owner, account_id)
     say(`closed all days in ${seconds(began)} s`)
-    const cookies = await signIn(owner, Array<string>(SESSIONS).fill(account_id))
+    const people = await signIn(owner, Array<string>(SESSIONS).fill(account_id))
     const targets = await targetsOf(owner, { account_id, key_id: key.id })
     const process = await system.startDashboard()
-    const figures = await measure(process, cookies, targets)
-    const pages = await loadPages(`http://localhost:${process.port}`, cookies)
-    const flooded = await besideSignIns(process, owner, cookies[0] as string)
+    const figures = await measure(process, people, targets)
+    const pages = await loadPages(
+      `http://localhost:${process.port}`,
+      people.map(({ cookie }) => cookie),
+    )
+    const flooded = await besideSignIns(process, owner, people[0] as BenchPerson)
     const slowest = Math.max(...Object.values(figures).map(({ p95_ms }) => p95_ms))
     say(
       JSON.stringify({
@@ -152,14 +155,11 @@ type Figures = Record<string, { p50_ms: number; p95_ms: number; max_ms: number }
 
 async function measure(
   { url, logs }: ApiProcess,
-  cookies: readonly string[],
+  people: readonly BenchPerson[],
   targets: Record<string, string>,
 ): Promise<Figures> {
   const client = new Pool(url, { connections: 1 })
-  const headers = (n: number) => ({
-    cookie: cookies[n % cookies.length] as string,
-    'sec-fetch-site': 'same-origin',
-  })
+  const headers = (n: number) => headersOf(people[n % people.length] as BenchPerson)
   const figures: Figures = {}
   for (const [name, path] of Object.entries(targets)) {
     const taken: number[] = []

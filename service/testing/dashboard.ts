@@ -1,6 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
-import { CSRF_HEADER, type DashboardRoute, dashboardRoutes, type Role } from '@shopwire/contract/dashboard'
+import {
+  ACCOUNT_HEADER,
+  ACCOUNT_PARAMETER,
+  CSRF_HEADER,
+  type DashboardRoute,
+  dashboardRoutes,
+  type Role,
+} from '@shopwire/contract/dashboard'
 import { type DashboardHandlers, dashboardFamily } from '../src/edge/dashboard/dashboard-family.ts'
 import { createEdge } from '../src/edge/server.ts'
 import { webFamily } from '../src/edge/web/web-family.ts'
@@ -47,6 +54,8 @@ export interface SignedInBrowser {
   readonly session_id: string
   readonly cookie: string
   readonly csrf: string
+  /** The account that its page shows, whatever the session is switched to; null for a person without one. */
+  readonly account_id: string | null
 }
 
 /** The dashboard's HTTP surface on a real port and a real database, as its own role; people and sessions are made without signing in. */
@@ -147,6 +156,7 @@ export async function openDashboard(options: DashboardOptions) {
         session_id: id,
         cookie: `${COOKIES.session}=${token}`,
         csrf: csrfTokenOf(key, token),
+        account_id,
       }
     },
     /** Somebody who has opened the page and not signed in. */
@@ -176,14 +186,16 @@ export interface Sent {
 export function sendRoute(
   port: number,
   route: DashboardRoute,
-  browser: { readonly cookie: string; readonly csrf: string } | undefined,
+  browser: (Pick<SignedInBrowser, 'cookie' | 'csrf'> & Partial<SignedInBrowser>) | undefined,
   { query, body, id = '', headers = {} }: Sent = {},
 ): Promise<RawAnswer> {
   const isPost = route.method === 'POST'
   const bytes = body === undefined ? '' : JSON.stringify(body)
+  const shown = shownBy(route, browser?.account_id)
   const sent: Record<string, string | undefined> = {
     'Sec-Fetch-Site': 'same-origin',
     ...(browser && { Cookie: browser.cookie }),
+    ...shown.headers,
     ...(isPost && {
       Origin: ORIGIN,
       'Content-Type': 'application/json',
@@ -193,9 +205,20 @@ export function sendRoute(
     ...headers,
   }
   const defined = Object.entries(sent).filter((entry): entry is [string, string] => entry[1] !== undefined)
-  const search = query ? `?${new URLSearchParams(query)}` : ''
-  const target = route.path.replace('{id}', id) + search
+  const search = new URLSearchParams({ ...query, ...shown.query })
+  const target = `${route.path.replace('{id}', id)}${search.size > 0 ? `?${search}` : ''}`
   return ask(port, requestBytes(route.method, target, Object.fromEntries(defined), bytes))
+}
+
+/** How a page names the account that it shows to this route: in a header, or in the query of a file or stream. */
+export function shownBy(
+  { reply }: Pick<DashboardRoute, 'reply'>,
+  account_id: string | null | undefined,
+): { readonly headers: Record<string, string>; readonly query: Record<string, string> } {
+  if (!account_id) return { headers: {}, query: {} }
+  return reply
+    ? { headers: { [ACCOUNT_HEADER]: account_id }, query: {} }
+    : { headers: {}, query: { [ACCOUNT_PARAMETER]: account_id } }
 }
 
 /** The type of a refusal; undefined when the answer is none. */

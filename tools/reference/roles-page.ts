@@ -81,6 +81,8 @@ ${table(['Page or file', ...roles.map(capital)], reads.map(rowOf))}
 
 Every signed-in person also manages their own name, password, passkeys, authenticator app, recovery codes and sessions, whatever their role.
 A role that is missing is answered with 403 \`role_missing\`. Anything of another account is answered with 404, as if it did not exist.
+Every request names the account that its page shows. After a switch in another window it is answered with 409 \`account_mismatch\`, nothing
+is read or changed, and the page asks to be reloaded.
 `
 }
 

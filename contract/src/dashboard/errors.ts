@@ -13,6 +13,10 @@ export const dashboardErrorTypes = {
     meaning: 'This person has no second factor, and must set one up before anything else.',
   },
   role_missing: { status: 403, meaning: 'Your role in this account does not allow this.' },
+  account_mismatch: {
+    status: 409,
+    meaning: 'The page shows another account than the session is in now. Nothing was read or changed.',
+  },
   request_forged: { status: 403, meaning: 'The request does not come from a page of this dashboard.' },
   too_many_attempts: {
     status: 429,

@@ -17,7 +17,7 @@ export type LiveHint = Static<typeof LiveHint>
 export const liveEvents = {
   /** Something of these topics has changed. */
   hint: 'hint',
-  /** The session has ended or the membership was removed: the page must not connect again, but sign in. */
+  /** The session has ended or is in another account, or the membership was removed: the page reads the session instead of connecting again. */
   ended: 'ended',
 } as const
 

@@ -1,5 +1,11 @@
 import { CSRF_HEADER } from '../dashboard/identity.ts'
-import { type DashboardRoute, dashboardErrorTypes, dashboardRoutes } from '../dashboard/index.ts'
+import {
+  ACCOUNT_HEADER,
+  ACCOUNT_PARAMETER,
+  type DashboardRoute,
+  dashboardErrorTypes,
+  dashboardRoutes,
+} from '../dashboard/index.ts'
 import { errorTypes } from '../errors.ts'
 import type { Json } from './components.ts'
 
@@ -7,7 +13,9 @@ const VERSION = '1.0.0'
 const INTRODUCTION =
   'What the pages of the dashboard ask. It is not the API that servers buy from, and may change with every release: the pages and the ' +
   'service are of one release. A session is a cookie; every POST also carries the Origin of the dashboard, `Sec-Fetch-Site: same-origin` ' +
-  `and the token of the session in \`${CSRF_HEADER}\`. The account comes from the session, never from a request.`
+  `and the token of the session in \`${CSRF_HEADER}\`. The account comes from the session. Every request about it names the account that ` +
+  `its page shows, in \`${ACCOUNT_HEADER}\` or in the query of a file or stream, and is refused with \`account_mismatch\` if that is ` +
+  'another one.'
 
 /** The errors that any route may answer, by status. */
 const REFUSALS: readonly (readonly [status: number, name: string])[] = [
@@ -66,6 +74,8 @@ export function dashboardOpenApiDocument(table: readonly DashboardRoute[] = dash
           description: '`csrf_token` of `GET /api/session`.',
           schema: { type: 'string' },
         },
+        account: accountParameter('header', ACCOUNT_HEADER),
+        accountInQuery: accountParameter('query', ACCOUNT_PARAMETER),
       },
       responses: Object.fromEntries(REFUSALS.map(([status, name]) => [name, refusal(status)])),
       schemas: {
@@ -100,6 +110,7 @@ function operation(route: DashboardRoute): Json {
   const parameters = [
     ...(route.path.endsWith('/{id}') ? [{ $ref: '#/components/parameters/id' }] : []),
     ...(route.method === 'POST' ? [{ $ref: '#/components/parameters/csrf' }] : []),
+    ...accountParameters(route),
     ...queryParameters(route),
   ]
   return {
@@ -121,6 +132,22 @@ function operation(route: DashboardRoute): Json {
       ),
     },
   }
+}
+
+function accountParameter(where: 'header' | 'query', name: string): Json {
+  return {
+    name,
+    in: where,
+    required: true,
+    description: 'The account that the page shows: `account.id` of `GET /api/session` when it was loaded.',
+    schema: { type: 'string' },
+  }
+}
+
+/** A browser adds no header of ours to a link or a stream. */
+function accountParameters({ access, reply }: DashboardRoute): Json[] {
+  if (typeof access === 'string') return []
+  return [{ $ref: `#/components/parameters/${reply ? 'account' : 'accountInQuery'}` }]
 }
 
 function contentOf({ reply, download, stream }: DashboardRoute): Json {

@@ -97,8 +97,12 @@ async function join(world: World, account_id: string, name: string, role: string
 // biome-ignore lint/suspicious/noExplicitAny: whatever the route answers.
 export function act(page: Page, path: string, body: object): Promise<any> {
   return page.evaluate(`(async () => {
-    const { csrf_token } = await (await fetch('/api/session')).json()
-    const headers = { 'content-type': 'application/json', 'x-shopwire-csrf': csrf_token }
+    const { csrf_token, account } = await (await fetch('/api/session')).json()
+    const headers = {
+      'content-type': 'application/json',
+      'x-shopwire-csrf': csrf_token,
+      'x-shopwire-account': account.id,
+    }
     const answer = await fetch(${JSON.stringify(path)}, { method: 'POST', headers, body: ${JSON.stringify(JSON.stringify(body))} })
     if (!answer.ok) throw new Error(${JSON.stringify(path)} + ': ' + (await answer.text()))
     return answer.json()

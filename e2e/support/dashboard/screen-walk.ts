@@ -105,7 +105,7 @@ export function createWalk({ page, account, looks: usual, mustOpen = false, chec
 function watchRequests(page: Page): () => Promise<void> {
   let open = 0
   let lastMs = performance.now()
-  const isCounted = (request: Request) => !request.url().endsWith('/api/live')
+  const isCounted = (request: Request) => new URL(request.url()).pathname !== '/api/live'
   const change = (by: 1 | -1) => (request: Request) => {
     if (!isCounted(request)) return
     open += by

@@ -16,15 +16,23 @@ export function createVisitor(port: number, origin: string) {
   }
   return {
     cookies: (): readonly string[] => [...cookies.values()],
-    /** Status and text of the answer to a POST with a fresh token. */
+    /** Status and text of the answer to a POST with a fresh token, in the account of the session. */
     async post(path: string, body: object): Promise<{ status: number; text: string }> {
       const url = (where: string) => `http://127.0.0.1:${port}${where}`
       const session = keep(await fetch(url('/api/session'), { headers: headers() }))
-      const { csrf_token } = (await session.json()) as { csrf_token: string }
+      const { csrf_token, account } = (await session.json()) as {
+        csrf_token: string
+        account: { id: string } | null
+      }
       const response = keep(
         await fetch(url(path), {
           method: 'POST',
-          headers: { ...headers(), 'content-type': 'application/json', 'x-shopwire-csrf': csrf_token },
+          headers: {
+            ...headers(),
+            'content-type': 'application/json',
+            'x-shopwire-csrf': csrf_token,
+            ...(account && { 'x-shopwire-account': account.id }),
+          },
           body: JSON.stringify(body),
         }),
       )

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { get, type IncomingMessage } from 'node:http'
-import { liveEvents, readAgainEveryMs } from '@shopwire/contract/dashboard'
+import { ACCOUNT_HEADER, ACCOUNT_PARAMETER, liveEvents, readAgainEveryMs } from '@shopwire/contract/dashboard'
 import type pg from 'pg'
 import { Pool } from 'undici'
 import type { BenchKey, BenchSystem } from '../bench-system.ts'
@@ -15,6 +15,12 @@ const PAGES = [
 /** Of every page, for what is beside it. */
 const FRAME = { path: '/api/store', everyMs: readAgainEveryMs.getStore } as const
 
+/** Somebody signed in, and the account that their page shows. */
+export interface BenchPerson {
+  readonly cookie: string
+  readonly account_id: string
+}
+
 interface OpenDashboards {
   /** How many times a page has read again. */
   reads(): number
@@ -26,13 +32,13 @@ interface OpenDashboards {
  * them is open; the pages are closed in between, the process stays.
  */
 export async function besideDashboards(system: BenchSystem, count: number) {
-  const cookies = await signIn(
+  const people = await signIn(
     system.owner,
     Array.from({ length: count }, (_, n) => (system.keys[n % system.keys.length] as BenchKey).account_id),
   )
   const { url } = await system.startDashboard()
   return async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    const pages = await openDashboards(url, cookies)
+    const pages = await openDashboards(url, people)
     try {
       return await work()
     } finally {
@@ -42,8 +48,8 @@ export async function besideDashboards(system: BenchSystem, count: number) {
   }
 }
 
-/** Signs somebody in to each account, whoever is in it twice twice, without a password: the cookies, in the order of the accounts. */
-export async function signIn(owner: pg.Client, account_ids: readonly string[]): Promise<string[]> {
+/** Signs somebody in to each account, whoever is in it twice twice, without a password: in the order of the accounts. */
+export async function signIn(owner: pg.Client, account_ids: readonly string[]): Promise<BenchPerson[]> {
   const tokens = account_ids.map(() => randomBytes(32).toString('base64url'))
   const hashes = tokens.map((token) => createHash('sha256').update(token).digest())
   const numbers = account_ids.map((_, n) => n)
@@ -65,27 +71,30 @@ export async function signIn(owner: pg.Client, account_ids: readonly string[]): 
        from unnest($1::integer[], $2::text[], $3::bytea[]) as t (n, account_id, token_hash)`,
     [numbers, account_ids, hashes],
   )
-  return tokens.map((token) => `__Host-shopwire-session=${token}`)
+  return account_ids.map((account_id, n) => ({
+    account_id,
+    cookie: `__Host-shopwire-session=${tokens[n]}`,
+  }))
 }
 
-/** Opens a page per cookie: its first read, its stream, and a read whenever the stream tells of a change, as web/src/api/live.ts does. */
-async function openDashboards(url: string, cookies: readonly string[]): Promise<OpenDashboards> {
+/** Opens a page per person: its first read, its stream, and a read whenever the stream tells of a change, as web/src/api/live.ts does. */
+async function openDashboards(url: string, people: readonly BenchPerson[]): Promise<OpenDashboards> {
   const client = new Pool(url, { connections: CONNECTIONS })
   let reads = 0
-  const read = async (cookie: string, path: string) => {
-    const { statusCode, body } = await client.request({ method: 'GET', path, headers: headersOf(cookie) })
+  const read = async (person: BenchPerson, path: string) => {
+    const { statusCode, body } = await client.request({ method: 'GET', path, headers: headersOf(person) })
     const text = await body.text()
     if (statusCode !== 200) throw new Error(`GET ${path} answered ${statusCode}: ${text.slice(0, 200)}`)
   }
   const pages = await Promise.all(
-    cookies.map(async (cookie, n) => {
+    people.map(async (person, n) => {
       const page = PAGES[n % PAGES.length] as (typeof PAGES)[number]
       const readAgain = (path: string) => {
         reads += 1
-        void read(cookie, path)
+        void read(person, path)
       }
-      await read(cookie, page.path)
-      const close = await openStream(url, cookie, () => readAgain(page.path))
+      await read(person, page.path)
+      const close = await openStream(url, person, () => readAgain(page.path))
       const stops = [page, FRAME].map(({ path, everyMs }) => repeat(everyMs, () => readAgain(path)))
       return () => {
         close()
@@ -102,7 +111,12 @@ async function openDashboards(url: string, cookies: readonly string[]): Promise<
   }
 }
 
-const headersOf = (cookie: string) => ({ cookie, 'sec-fetch-site': 'same-origin' })
+/** What a page sends with every read. */
+export const headersOf = ({ cookie, account_id }: BenchPerson) => ({
+  cookie,
+  [ACCOUNT_HEADER]: account_id,
+  'sec-fetch-site': 'same-origin',
+})
 
 /** As people's pages do, which were not all opened at the same moment. */
 function repeat(everyMs: number | undefined, work: () => void): () => void {
@@ -119,8 +133,10 @@ function repeat(everyMs: number | undefined, work: () => void): () => void {
 }
 
 /** Returns what closes it. */
-async function openStream(url: string, cookie: string, onHint: () => void): Promise<() => void> {
-  const request = get(`${url}/api/live`, { headers: { ...headersOf(cookie), accept: 'text/event-stream' } })
+async function openStream(url: string, person: BenchPerson, onHint: () => void): Promise<() => void> {
+  const { cookie, account_id } = person
+  const headers = { cookie, 'sec-fetch-site': 'same-origin', accept: 'text/event-stream' }
+  const request = get(`${url}/api/live?${ACCOUNT_PARAMETER}=${account_id}`, { headers })
   const stream = await new Promise<IncomingMessage>((resolve, reject) => {
     request.on('response', resolve).on('error', reject)
   })

@@ -6,6 +6,7 @@ import type pg from 'pg'
 import { Pool } from 'undici'
 import { median, rounded, say } from '../figures.ts'
 import type { FloodData } from './flood-sign-ins.ts'
+import { type BenchPerson, headersOf } from './open-dashboards.ts'
 
 const SIGN_INS = 200
 /** Quiet and flooded in turn, so that what else the machine does is in both. */
@@ -19,19 +20,19 @@ const FLOOD = new URL('./flood-sign-ins.ts', import.meta.url)
  * One person reads their orders, alone and then beside a visitor at the same address who sends many sign-ins at once, once a round. Wrong
  * ones are forgotten in between: after a hundred of them nothing would be hashed any more.
  */
-export async function besideSignIns({ url, port }: ApiProcess, owner: pg.Client, cookie: string) {
+export async function besideSignIns({ url, port }: ApiProcess, owner: pg.Client, person: BenchPerson) {
   const user = new Pool(url, { connections: 1 })
   const workerData: FloodData = { url, origin: `http://localhost:${port}`, signIns: SIGN_INS }
   const stranger = new Worker(FLOOD, { workerData })
   await once(stranger, 'message')
-  await readFor(user, cookie, ROUND_MS)
+  await readFor(user, person, ROUND_MS)
   const [quiet, beside, statuses]: number[][] = [[], [], []]
   for (let round = 0; round < ROUNDS; round += 1) {
     await owner.query('delete from sign_in_attempts')
-    quiet?.push(...(await readFor(user, cookie, ROUND_MS)))
+    quiet?.push(...(await readFor(user, person, ROUND_MS)))
     const answered = once(stranger, 'message')
     stranger.postMessage('go')
-    beside?.push(...(await readFor(user, cookie, ROUND_MS)))
+    beside?.push(...(await readFor(user, person, ROUND_MS)))
     statuses?.push(...((await answered)[0] as number[]))
   }
   await Promise.all([user.close(), stranger.terminate()])
@@ -53,7 +54,7 @@ function figuresOf(quiet: readonly number[], beside: readonly number[], statuses
   }
 }
 
-async function readFor(client: Pool, cookie: string, ms: number): Promise<number[]> {
+async function readFor(client: Pool, person: BenchPerson, ms: number): Promise<number[]> {
   const taken: number[] = []
   const untilMs = performance.now() + ms
   while (performance.now() < untilMs) {

@@ -47,7 +47,7 @@ export interface Visitor {
 export interface Sessions {
   /** Reads the session, the membership and the role from the database, every time. */
   identify(cookie: string | undefined, nowMs: number): Promise<Visitor>
-  /** Those of these sessions that have not ended and whose person is still in the account. For many open streams at a time. */
+  /** Those of these sessions that have not ended, and are in the account with a person who is a member. For many open streams at a time. */
   stillOpen<One extends SessionInAccount>(sessions: readonly One[], nowMs: number): Promise<ReadonlySet<One>>
   /** One handler for every route of identity. */
   readonly area: IdentityArea<typeof identityRoutes>

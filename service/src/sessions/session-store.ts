@@ -124,7 +124,7 @@ export interface SessionInAccount {
   readonly account_id: string
 }
 
-/** Which of these sessions still exist and whose people still belong to the account. For open streams, many at a time. */
+/** Which of these sessions still exist, are in the account, and whose people still belong to it. For open streams, many at a time. */
 export async function stillSignedIn<One extends SessionInAccount>(
   db: Queryable,
   sessions: readonly One[],
@@ -137,7 +137,8 @@ export async function stillSignedIn<One extends SessionInAccount>(
     select s.id as session_id, m.account_id
       from unnest(${sessions.map((one) => one.session_id)}::text[], ${people}::text[], ${accounts}::text[])
              as asked (session_id, person_id, account_id)
-      join sessions s on s.id = asked.session_id and s.person_id = asked.person_id
+      join sessions s
+        on s.id = asked.session_id and s.person_id = asked.person_id and s.account_id = asked.account_id
       join still_members(${people}::text[], ${accounts}::text[]) m
         on m.person_id = asked.person_id and m.account_id = asked.account_id
      where s.expires_at > ${new Date(nowMs)}
@@ -148,7 +149,7 @@ export async function stillSignedIn<One extends SessionInAccount>(
 
 type PageName = Pick<SessionInAccount, 'session_id' | 'account_id'>
 
-/** A session may have pages in two accounts open at a time. */
+/** A session that was switched a moment ago has open pages of both accounts. */
 export const keyOfPage = ({ session_id, account_id }: PageName) => `${session_id} ${account_id}`
 
 /**

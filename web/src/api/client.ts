@@ -5,7 +5,8 @@ import type {
   QueryOf,
   ReplyOf,
 } from '@shopwire/contract/dashboard'
-import { routes } from './routes.generated.ts'
+import { ACCOUNT_PARAMETER, routes } from './routes.generated.ts'
+import { shownAccount } from './shown-account.ts'
 import { send } from './transport.ts'
 
 type NameWith<Method extends 'GET' | 'POST'> = {
@@ -39,8 +40,9 @@ export const api = {
   act: <Name extends ActName>(name: Name, body: Body<Name>): Promise<Reply<Name>> =>
     send({ method: 'POST', path: routes[name][1], body }) as Promise<Reply<Name>>,
 
-  /** For a link that downloads. */
-  href: <Name extends ReadName>(name: Name, input?: ReadInput<Name>): string => pathOf(name, input),
+  /** For a link that downloads, and for a stream: what the browser asks for by itself, without our headers. */
+  href: <Name extends ReadName>(name: Name, input?: ReadInput<Name>): string =>
+    pathOf(name, { ...input, query: { ...input?.query, [ACCOUNT_PARAMETER]: shownAccount() } }),
 }
 
 function pathOf(name: ReadName, input: { id?: string; query?: object } | undefined): string {

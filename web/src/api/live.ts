@@ -1,6 +1,7 @@
 import type { LiveHint, LiveTopic } from '@shopwire/contract/dashboard'
 import type { QueryClient } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
+import { api } from './client.ts'
 
 /** What the service hints at. A hint says that something changed, never what: the reads say that. */
 export type Topic = LiveTopic
@@ -14,9 +15,10 @@ const stateListeners = new Set<() => void>()
 
 /**
  * Opens the stream and keeps it open. Returns what closes it. Every hint is answered by reading at once: the service decides how often
- * a page is told, and a busy account's changes come together.
+ * a page is told, and a busy account's changes come together. `onRefused`: the service wants no stream here; the session says why.
  */
-export function openLive(client: QueryClient, onEnded: () => void): () => void {
+export function openLive(client: QueryClient, onRefused: () => void): () => void {
+  const path = api.href('live')
   const changed = new Set<Topic>()
   let source: EventSource | undefined
   let failures = 0
@@ -37,13 +39,12 @@ export function openLive(client: QueryClient, onEnded: () => void): () => void {
     flush()
   }
   const connect = () => {
-    source = new EventSource('/api/live')
+    source = new EventSource(path)
     source.addEventListener('hint', take)
-    // The session is over or the membership was removed. Reading the session again leads to the right place.
+    // The session is over or in another account, or the membership was removed.
     source.addEventListener('ended', () => {
       source?.close()
-      setState('waiting')
-      onEnded()
+      fail()
     })
     source.onopen = () => {
       // What changed while nobody listened is unknown: read everything live again.
@@ -53,13 +54,15 @@ export function openLive(client: QueryClient, onEnded: () => void): () => void {
       failures = 0
       setState('live')
     }
-    source.onerror = () => {
-      setState('waiting')
-      failures++
-      if (source?.readyState !== EventSource.CLOSED) return
-      const wait = RECONNECT_MS[Math.min(failures, RECONNECT_MS.length) - 1] ?? 60_000
-      reconnect = setTimeout(connect, wait)
-    }
+    source.onerror = fail
+  }
+  const fail = () => {
+    setState('waiting')
+    failures++
+    if (source?.readyState !== EventSource.CLOSED) return
+    onRefused()
+    const wait = RECONNECT_MS[Math.min(failures, RECONNECT_MS.length) - 1] ?? 60_000
+    reconnect = setTimeout(connect, wait)
   }
   document.addEventListener('visibilitychange', flush)
   connect()

@@ -1,6 +1,8 @@
 // Made by "npm run generate" from contract/src/dashboard; do not edit.
 
 export const CSRF_HEADER = 'x-shopwire-csrf'
+export const ACCOUNT_HEADER = 'x-shopwire-account'
+export const ACCOUNT_PARAMETER = 'account'
 
 export const readAgainEveryMs = {
   getHome: 30000,

@@ -1,7 +1,10 @@
 import type { Role } from '@shopwire/contract/dashboard'
 import { type QueryFilters, queryOptions, useQuery } from '@tanstack/react-query'
+import { shell } from '../strings/shell.ts'
 import { api, type Reply } from './client.ts'
 import { queryClient } from './query-client.ts'
+import { RequestError } from './request-error.ts'
+import { setShownAccount, shownAccount } from './shown-account.ts'
 import { betweenActs, setCsrfToken } from './transport.ts'
 
 export type Session = Reply<'getSession'>
@@ -11,6 +14,7 @@ export const sessionQuery = queryOptions({
   queryFn: async ({ signal }): Promise<Session> => {
     const session = await betweenActs(() => api.read('getSession', undefined, signal))
     setCsrfToken(session.csrf_token)
+    show(session)
     return session
   },
   staleTime: 30_000,
@@ -19,9 +23,34 @@ export const sessionQuery = queryOptions({
 /** Reads the session again: after signing in, stepping up, switching accounts, and when a CSRF token was refused. */
 export const renewSession = (): Promise<Session> => queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 })
 
-/** What was read as a member of an account: everything but the session. */
-export const readsOfAccount: QueryFilters = {
-  predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0],
+/**
+ * The page shows one account until it leaves it. A session that is in another one was switched in another window: this one keeps what
+ * it shows, and says so (`OtherAccountDialog`), because what somebody is about to press was meant for that account.
+ */
+function show({ account, accounts }: Session): void {
+  const before = shownAccount()
+  if (before === (account?.id ?? null)) return
+  if (account === null) leaveAccount()
+  else if (before === null) setShownAccount(account.id)
+  else {
+    const left = accounts.find(({ id }) => id === before)?.name
+    throw new RequestError({
+      type: 'account_mismatch',
+      status: 409,
+      message: shell.otherAccount.body(left, account.name),
+    })
+  }
+}
+
+/** Before the page goes on in another account, or in none. The session that is read next says in which. */
+export function leaveAccount(): void {
+  setShownAccount(null)
+  queryClient.removeQueries(readsOfAccount)
+}
+
+/** What was read as a member of an account: everything but the session and an opened invitation. */
+const readsOfAccount: QueryFilters = {
+  predicate: ({ queryKey }) => queryKey[0] !== 'getSession' && queryKey[0] !== 'openInvitation',
 }
 
 export function useSession(): Session | undefined {

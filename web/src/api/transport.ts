@@ -1,6 +1,7 @@
 import { words } from '../strings/common.ts'
 import { RequestError } from './request-error.ts'
-import { CSRF_HEADER } from './routes.generated.ts'
+import { ACCOUNT_HEADER, CSRF_HEADER } from './routes.generated.ts'
+import { shownAccount } from './shown-account.ts'
 
 /** Longer than the slowest answer the service gives; then we say so instead of turning a spinner. */
 const TIMEOUT_MS = 10_000
@@ -35,9 +36,11 @@ export interface Request {
 /** Sends a request. What stands in its way, such as a missing second factor, is cleared once; then it is repeated. */
 export async function send(request: Request): Promise<unknown> {
   const cleared = new Set<string>()
+  // Once, also for what is repeated: what was pressed in one account must not be done in the one that the page shows by then.
+  const account = shownAccount()
   for (;;) {
     try {
-      return await (request.method === 'POST' ? act(request) : sendOnce(request))
+      return await (request.method === 'POST' ? act(request, account) : sendOnce(request, account))
     } catch (error) {
       if (!(error instanceof RequestError) || !gates.current || cleared.has(error.type)) throw error
       cleared.add(error.type)
@@ -61,7 +64,9 @@ async function clearTheWay({ type }: RequestError, { stepUp, renew, signedOut }:
       return isSignedIn
     }
     case 'role_missing':
-      // The role was changed, or the reader was removed, since the page was loaded: it learns who it is for now.
+    case 'account_mismatch':
+      // Since the page was loaded the role was changed, the reader was removed, or another window has switched accounts: the session says
+      // which.
       renew().catch(() => {})
       return false
     default:
@@ -73,9 +78,9 @@ async function clearTheWay({ type }: RequestError, { stepUp, renew, signedOut }:
 const acting = new Set<Promise<unknown>>()
 let acts = 0
 
-function act(request: Request): Promise<unknown> {
+function act(request: Request, account: string | null): Promise<unknown> {
   acts++
-  const done = sendOnce(request).finally(() => acting.delete(done))
+  const done = sendOnce(request, account).finally(() => acting.delete(done))
   acting.add(done)
   return done
 }
@@ -91,13 +96,14 @@ export async function betweenActs<Result>(read: () => Promise<Result>): Promise<
 }
 const READS_MAX = 5
 
-async function sendOnce({ method, path, body, signal }: Request): Promise<unknown> {
+async function sendOnce({ method, path, body, signal }: Request, account: string | null): Promise<unknown> {
   const timeout = AbortSignal.timeout(TIMEOUT_MS)
   const init: RequestInit = {
     method,
     credentials: 'same-origin',
     headers: {
       accept: 'application/json',
+      ...(account === null ? {} : { [ACCOUNT_HEADER]: account }),
       ...(method === 'POST' ? { 'content-type': 'application/json', [CSRF_HEADER]: csrfToken } : {}),
     },
     signal: signal ? AbortSignal.any([signal, timeout]) : timeout,

@@ -1,10 +1,11 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
-import { renewSession, sessionQuery } from '../api/session.ts'
+import { leaveAccount, renewSession, sessionQuery } from '../api/session.ts'
 import { setGates } from '../api/transport.ts'
+import { OtherAccountDialog } from './other-account-dialog.tsx'
 import { StepUpDialog } from './step-up-dialog.tsx'
 
-/** Gives the API client what it needs when a request asks for a second factor or the session has ended. */
+/** What is in the way of every screen alike: a second factor that is asked for, a session that has ended or was switched elsewhere. */
 export function Gates() {
   const [isAsking, setAsking] = useState(false)
   const waiting = useRef<((isGiven: boolean) => void)[]>([])
@@ -21,7 +22,7 @@ export function Gates() {
         }),
       signedOut: () => {
         // The screens show who they belong to; none of it may stay for the next person.
-        queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'getSession' })
+        leaveAccount()
         // At once, without waiting for the service. SignedIn then leads to the sign-in page, and back here afterwards.
         queryClient.setQueryData(sessionQuery.queryKey, (session) =>
           session ? { ...session, person: null, accounts: [], account: null } : undefined,
@@ -32,5 +33,10 @@ export function Gates() {
       renew: async () => (await renewSession()).person !== null,
     })
   }, [])
-  return <StepUpDialog isOpen={isAsking} onAnswer={answer} />
+  return (
+    <>
+      <StepUpDialog isOpen={isAsking} onAnswer={answer} />
+      <OtherAccountDialog />
+    </>
+  )
 }

@@ -12,6 +12,11 @@ export function reportAttention(to: string, count: number): void {
   for (const listener of listeners) listener()
 }
 
+/** The numbers of an account that is shown no more. */
+export function forgetAttention(): void {
+  for (const to of counts.keys()) reportAttention(to, 0)
+}
+
 export function useAttention(): ReadonlyMap<string, number> {
   useSyncExternalStore(
     (listener) => {

@@ -2,14 +2,15 @@ import { Burger, Drawer, UnstyledButton } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { openSpotlight } from '@mantine/spotlight'
 import { IconDoorOff, IconSearch } from '@tabler/icons-react'
-import { type QueryClient, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useRouter } from '@tanstack/react-router'
-import { type MouseEvent, type ReactNode, useEffect, useRef } from 'react'
+import { Fragment, type MouseEvent, type ReactNode, useEffect, useRef } from 'react'
 import { openLive } from '../api/live.ts'
-import { readsOfAccount, renewSession, type Session } from '../api/session.ts'
+import { renewSession, type Session } from '../api/session.ts'
 import { Time } from '../components/time.tsx'
 import { useKeys } from '../lib/keyboard.ts'
 import { shell } from '../strings/shell.ts'
+import { forgetAttention } from './attention.ts'
 import { KeyHelp } from './key-help.tsx'
 import { Mark } from './mark.tsx'
 import { nav } from './nav.ts'
@@ -33,9 +34,10 @@ export function Shell({ session, children }: { readonly session: Session; readon
   const last = useRef<string>(undefined)
   if (session.account) last.current = session.account.name
   useEffect(
-    () => (account_id ? openLive(client, () => void leaveAccount(client).catch(() => {})) : undefined),
+    () => (account_id ? openLive(client, () => void renewSession().catch(() => {})) : undefined),
     [client, account_id],
   )
+  useEffect(() => (account_id ? forgetAttention : undefined), [account_id])
   useGoToKeys()
   useKeys({ '?': () => help.open() })
   useFocusAfterNavigation()
@@ -65,7 +67,8 @@ export function Shell({ session, children }: { readonly session: Session; readon
         </header>
         <StoreBanner store={store} />
         {session.account ? (
-          children
+          // What was typed or opened in one account does not stay on the screen of another.
+          <Fragment key={account_id}>{children}</Fragment>
         ) : (
           <NoAccount lost={last.current} others={session.accounts} onSignOut={signOut} />
         )}
@@ -107,12 +110,6 @@ function StoreBanner({ store }: { readonly store: StoreState | undefined }) {
       </p>
     </div>
   )
-}
-
-/** The stream was ended: the session is over, or the reader was removed. Nothing of the account may stay. */
-async function leaveAccount(client: QueryClient): Promise<void> {
-  await renewSession()
-  client.removeQueries(readsOfAccount)
 }
 
 function useGoToKeys(): void {

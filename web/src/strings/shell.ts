@@ -37,6 +37,12 @@ export const shell = {
     notSwitched: 'The account was not switched',
     switched: (name: string) => `Now in ${name}`,
   },
+  otherAccount: {
+    title: 'The account was switched in another window',
+    body: (left: string | undefined, now: string) =>
+      `This window still shows ${left ?? 'another account'}, and you are in ${now} now. Since then nothing was read or changed from here. Reload the page to go on in ${now}.`,
+    reload: 'Reload page',
+  },
   store: {
     open: 'Store open, API up',
     closed: 'Store closed',

@@ -19,6 +19,7 @@ import type { Answer, AnswerBody, Exchange, FamilyRoute, RouteFamily, RouteMatch
 import { securityHeaders } from '../security-headers.ts'
 import { refuseForeignPage, refuseWithoutToken } from './forgery-checks.ts'
 import { createPresenter, type PresentReply } from './present-reply.ts'
+import { refuseOtherAccount, shownAccountOf } from './shown-account.ts'
 
 export interface DashboardFamilyDeps {
   readonly clock: Clock
@@ -127,7 +128,8 @@ async function answerCounted(
 
 /**
  * From headers to answer, in the fixed order of checks: declared length, body, the page it comes from, session, load, token, whether there
- * is a second factor at all, role, fresh second factor, validation, then the handler. Every refusal is thrown.
+ * is a second factor at all, the account that the page shows, role, fresh second factor, validation, then the handler. Every refusal is
+ * thrown.
  */
 async function answer(
   { headers, refuseTooMany, ...deps }: FamilyContext,
@@ -155,8 +157,12 @@ async function answer(
   if (access !== 'anyone' && !signed_in) throw signInRequired()
   if (route.method === 'POST') refuseWithoutToken(request, csrf_token)
   if (signed_in?.must_enrol && access !== 'anyone' && !route.isEnrolment) throw secondFactorMissing()
+  const isAboutAccount = typeof access !== 'string'
+  // Whoever is in no account is told so by the role.
+  if (isAboutAccount && signed_in?.account)
+    refuseOtherAccount(shownAccountOf(route, request, match.query), signed_in.account.id)
   const member =
-    signed_in && typeof access !== 'string' ? memberOf(signed_in, access, { address, request_id }) : undefined
+    signed_in && isAboutAccount ? memberOf(signed_in, access, { address, request_id }) : undefined
   if (route.isStepUp && !isSteppedUp(signed_in, nowMs)) throw stepUpRequired()
 
   if (bytes.length > 0 && route.body === undefined) throw bodyNotTaken(route.method)

@@ -110,7 +110,9 @@ async function* rows(): AsyncGenerator<string> {
 const route = (name: Name) => table.find((one) => one.name === name) as DashboardRoute
 const send = (name: Name, sent = {}) => sendRoute(dashboard.port, route(name), owner, sent)
 const get = (name: Name) =>
-  fetch(`http://127.0.0.1:${dashboard.port}/api/${name}`, { headers: { cookie: owner.cookie } })
+  fetch(`http://127.0.0.1:${dashboard.port}/api/${name}?account=${owner.account_id}`, {
+    headers: { cookie: owner.cookie },
+  })
 
 test('JSON, not to be kept, with what protects an answer that a browser opens as a page', async () => {
   const answer = await send('json')
@@ -156,7 +158,12 @@ test('a download is made no faster than it is read, and ends when the reader han
   rowsMade = 0
   const { promise, resolve } = Promise.withResolvers<void>()
   const asked = request(
-    { port: dashboard.port, host: '127.0.0.1', path: '/api/file', headers: { cookie: owner.cookie } },
+    {
+      port: dashboard.port,
+      host: '127.0.0.1',
+      path: `/api/file?account=${owner.account_id}`,
+      headers: { cookie: owner.cookie },
+    },
     (answer) => void answer.once('readable', () => resolve()),
   )
   asked.on('error', () => {}).end()

@@ -181,7 +181,7 @@ test('no cell of an export begins as a formula, and no name starts a row', async
     ['exportOrders', "'-formula"],
     ['exportStatement', "'=1+1"],
   ] as const) {
-    const url = `http://127.0.0.1:${dashboard.port}${routeNamed(route).path}`
+    const url = `http://127.0.0.1:${dashboard.port}${routeNamed(route).path}?account=${owner.account_id}`
     const answer = await fetch(url, { headers: { cookie: owner.cookie } })
     expect(answer.headers.get('content-disposition')).toMatch(/^attachment/)
     const cells = cellsOf(await answer.text())

@@ -119,6 +119,88 @@ describe('a request that another page could have made is refused, and nothing is
   )
 })
 
+/** All that somebody may ask for whatever account the page shows, because it is about none. */
+const ABOUT_NO_ACCOUNT: readonly string[] = [
+  // The account that the page is to show, and every way to another one.
+  'getSession',
+  'switchAccount',
+  'openInvitation',
+  'acceptInvitation',
+  // Signing in and out.
+  'signInWithPassword',
+  'signInWithTotp',
+  'signInWithRecoveryCode',
+  'beginPasskeySignIn',
+  'signInWithPasskey',
+  'beginCompanySignIn',
+  'finishCompanySignIn',
+  'signOut',
+  'signOutEverywhere',
+  'forgotPassword',
+  'resetPassword',
+  'sendEmailVerification',
+  'verifyEmail',
+  // A person's own factors, sessions and name.
+  'stepUpWithTotp',
+  'stepUpWithRecoveryCode',
+  'beginPasskeyStepUp',
+  'stepUpWithPasskey',
+  'getSecurity',
+  'beginTotp',
+  'confirmTotp',
+  'removeTotp',
+  'beginPasskey',
+  'addPasskey',
+  'renamePasskey',
+  'removePasskey',
+  'renewRecoveryCodes',
+  'endSession',
+  'changePassword',
+  'renamePerson',
+]
+
+describe('threat 73: two windows, two accounts: a session that was switched in the other window', () => {
+  /** Shows the account from before the switch. */
+  let window: SignedInBrowser
+  beforeAll(async () => {
+    const { id: shown } = await dashboard.operator.createAccount('Shown')
+    const { id: other } = await dashboard.operator.createAccount('Other')
+    window = await dashboard.signIn(shown, 'owner', { isSteppedUp: true })
+    await dashboard.database.asOwner(`
+      insert into memberships (account_id, person_id, role, created_at)
+      values ('${other}', '${window.person_id}', 'owner', now());
+      update sessions set account_id = '${other}' where id = '${window.session_id}'`)
+  })
+
+  test.each(table.map((route) => [route.name, route] as const))('%s', async (name, route) => {
+    const answer = await send(route, window)
+    if (ABOUT_NO_ACCOUNT.includes(name)) return expect(called).toEqual([name])
+    expect(called).toEqual([])
+    expect([answer.status, JSON.parse(answer.body).error]).toEqual([
+      409,
+      {
+        type: 'account_mismatch',
+        message:
+          'This window shows another account than the one you are in now: it was switched in another window. Nothing was read or changed. Reload the page.',
+      },
+    ])
+  })
+  test('every exception is a route', () => {
+    const names = table.map(({ name }) => name)
+    expect(ABOUT_NO_ACCOUNT.filter((name) => !names.includes(name))).toEqual([])
+  })
+  test.each(forMembers.map((route) => [route.name, route] as const))(
+    '%s without naming an account is refused too, and with the right one answered',
+    async (name, route) => {
+      const answer = await send(route, { ...owner(), account_id: null })
+      expect([answer.status, refusalOf(answer)]).toEqual([409, 'account_mismatch'])
+      expect(called).toEqual([])
+      await send(route, owner())
+      expect(called).toEqual([name])
+    },
+  )
+})
+
 describe('role × route', () => {
   const cells = forMembers.flatMap((route) => roles.map((role) => [route.name, role, route] as const))
   test.each(cells)('%s as %s', async (name, role, route) => {

@@ -1,10 +1,10 @@
 import { type DashboardRoute, type DashboardRouteName, dashboardRoutes } from '@shopwire/contract/dashboard'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { statement } from '../../../src/platform/db.ts'
-import { refusalOf, type SignedInBrowser, sendRoute } from '../../../testing/dashboard.ts'
+import { refusalOf, type SignedInBrowser, sendRoute, shownBy } from '../../../testing/dashboard.ts'
 import { type ForeignThings, type RouteExample, routeExamples } from '../../../testing/dashboard-examples.ts'
 import { textOfPdf } from '../../../testing/pdf-text.ts'
-import { LINK, openTwoAccounts, type TwoAccounts } from '../../../testing/two-accounts.ts'
+import { LINK, openTwoAccounts, routeNamed, type TwoAccounts } from '../../../testing/two-accounts.ts'
 
 /** Threat 66. The areas as the process mounts them, with an owner of one account who names things of another. */
 const table: readonly DashboardRoute[] = dashboardRoutes
@@ -82,11 +82,57 @@ describe('a read shows nothing of another account', () => {
   })
 })
 
+/** Threat 73. With what is really there, so that a route that were not checked would find it, or do it. */
+describe('two windows of a person in both accounts: what the first asks for after the second has switched', () => {
+  let window: SignedInBrowser
+  let before: unknown
+  beforeAll(async () => {
+    const { database } = there.shop
+    window = await dashboard.signIn(there.account_id, 'owner', { isSteppedUp: true })
+    await database.asOwner(`
+      insert into memberships (account_id, person_id, role, created_at)
+      values ('${other.account_id}', '${window.person_id}', 'owner', now())`)
+    const body = { account_id: other.account_id }
+    const switched = await sendRoute(dashboard.port, routeNamed('switchAccount'), window, { body })
+    expect(switched.status).toBe(200)
+    before = await everything()
+  })
+  const ofMembers = table.filter(({ access }) => typeof access !== 'string')
+  test.each(ofMembers.map((route) => [route.name, route] as const))('%s', async (_name, route) => {
+    const { query, body, id, foreign, foreignSearches } = exampleOf(route)
+    const inputs: RouteExample[] = [{ ...(query && { query }), ...(body ? { body } : {}), ...(id && { id }) }]
+    if (typeof foreign === 'function') inputs.push(foreign(other))
+    for (const search of foreignSearches?.(other) ?? []) inputs.push({ query: { ...query, ...search } })
+    for (const input of inputs) {
+      const answer = await sendRoute(dashboard.port, route, window, input)
+      expect([answer.status, refusalOf(answer)]).toEqual([409, 'account_mismatch'])
+    }
+  })
+  test('nothing was done in either account', async () => {
+    expect(await everything()).toEqual(before)
+  })
+
+  /** Every action of people leaves a row in the audit log of its account. */
+  async function everything() {
+    const { rows } = await there.shop.database.owner.one<{ rows: unknown }>(
+      statement(
+        `select jsonb_agg(jsonb_build_array(a.account_id, a.action, a.target) order by a.id) as rows
+           from audit_log a
+          where a.account_id in ($1, $2)`,
+        [other.account_id, there.account_id],
+      ),
+    )
+    return [rows, await contents()]
+  }
+})
+
 /** The text of an answer; a download has no length. */
 async function read(route: DashboardRoute, { query = {}, id = '' }: Pick<RouteExample, 'query' | 'id'>) {
   const url = new URL(route.path.replace('{id}', id), `http://127.0.0.1:${dashboard.port}`)
-  url.search = String(new URLSearchParams(query))
-  const answer = await fetch(url, { headers: { cookie: owner.cookie }, redirect: 'manual' })
+  const shown = shownBy(route, owner.account_id)
+  url.search = String(new URLSearchParams({ ...query, ...shown.query }))
+  const headers = { cookie: owner.cookie, ...shown.headers }
+  const answer = await fetch(url, { headers, redirect: 'manual' })
   const bytes = Buffer.from(await answer.arrayBuffer())
   const isPdf = answer.headers.get('content-type') === 'application/pdf'
   return { status: answer.status, text: isPdf ? textOfPdf(bytes).join('\n') : bytes.toString() }

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, type Reply } from '../../api/client.ts'
-import { renewSession, type Session, sessionQuery } from '../../api/session.ts'
+import { leaveAccount, renewSession, type Session, sessionQuery } from '../../api/session.ts'
 import { AppLink } from '../../components/app-link.tsx'
 import { Time } from '../../components/time.tsx'
 import { showDone } from '../../components/toasts.tsx'
@@ -88,6 +88,8 @@ function Accept({ token, invitation, session }: AcceptProps) {
       const { next } = await api.act('acceptInvitation', { token, ...newPerson })
       dropToken('invitation')
       if (next === 'enrol' && newPerson.password) holdPassword(newPerson.password)
+      // The session is in the new account now, also for somebody who was in another one.
+      leaveAccount()
       await renewSession()
       showDone(words.joined(account_name))
       await navigate({ to: paths.home })

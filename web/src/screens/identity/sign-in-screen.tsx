@@ -6,8 +6,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Navigate, useRouter, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api } from '../../api/client.ts'
-import { queryClient } from '../../api/query-client.ts'
-import { renewSession, sessionQuery } from '../../api/session.ts'
+import { leaveAccount, renewSession, sessionQuery } from '../../api/session.ts'
 import { AppLink } from '../../components/app-link.tsx'
 import { ErrorState } from '../../components/states.tsx'
 import { safePath } from '../../lib/safe-path.ts'
@@ -35,11 +34,11 @@ export function SignInScreen() {
   const [isPending, setPending] = useState(false)
   const [isPasskeyNext, setPasskeyNext] = useState(false)
   const goOn = async ({ next }: Step) => {
+    // What another person left in memory must not be shown to this one.
+    leaveAccount()
     await renewSession()
     if (next === 'totp') return setPending(true)
     if (next === 'passkey') return setPasskeyNext(true)
-    // What another person left in memory must not be shown to this one.
-    queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'getSession' })
     router.history.replace(safePath(to))
   }
   if (!session) {
