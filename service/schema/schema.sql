@@ -691,7 +691,6 @@ begin
    where account_id = p_account_id;
   update key_last_uses set last_address = null where account_id = p_account_id;
   delete from people where id = any (v_people);
-  delete from verifications where value = any (v_people);
   delete from invitations where account_id = p_account_id;
   delete from invitations where email = any (v_emails) and (accepted_at is not null or withdrawn_at is not null or expires_at <= p_at);
   update sessions set account_id = null where account_id = p_account_id;
@@ -1019,9 +1018,10 @@ CREATE FUNCTION shopwire.person_is_here(p_person_id text, p_account_id text) RET
                         -- Changed in this transaction.
                         and i.xmin = pg_current_xact_id()::xid)
           or exists (select
-                       from verifications v
-                      where split_part(v.value, ' ', 1) = p_person_id
-                        and v.xmin = pg_current_xact_id()::xid))
+                       from one_time_values o
+                      where o.person_id = p_person_id
+                        and o.used_at is not null
+                        and o.xmin = pg_current_xact_id()::xid))
 $$;
 
 CREATE FUNCTION shopwire.place_orders(p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[], p_event_ids text[], p_created_ats timestamp with time zone[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[], p_client_addresses text[], p_line_counts integer[], p_item_ids text[], p_qtys integer[], p_expected bigint[], OUT verdicts text[], OUT order_ids text[], OUT totals_cents bigint[], OUT names text[], OUT unit_prices_cents bigint[], OUT details text[]) RETURNS record
@@ -1792,11 +1792,13 @@ CREATE TABLE shopwire.audit_log (
 CREATE TABLE shopwire.authenticator_apps (
     id text NOT NULL COLLATE pg_catalog."C",
     person_id text NOT NULL COLLATE pg_catalog."C",
-    secret_encrypted text NOT NULL,
-    recovery_codes_encrypted text NOT NULL,
+    secret_sealed bytea NOT NULL,
+    secret_kek_id text NOT NULL,
+    recovery_codes_sealed bytea,
+    recovery_codes_kek_id text,
     is_confirmed boolean DEFAULT false NOT NULL,
-    failed_count integer DEFAULT 0 NOT NULL,
-    locked_until timestamp with time zone
+    last_used_step bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT authenticator_apps_codes_once_confirmed CHECK (((is_confirmed = (recovery_codes_sealed IS NOT NULL)) AND (is_confirmed = (recovery_codes_kek_id IS NOT NULL))))
 );
 
 CREATE TABLE shopwire.balance_alerts (
@@ -2116,6 +2118,18 @@ CREATE TABLE shopwire.notices (
     CONSTRAINT notices_kind_check CHECK ((kind = ANY (ARRAY['webhook.failing'::text, 'webhook.given_up'::text])))
 );
 
+CREATE TABLE shopwire.one_time_values (
+    token_hash bytea NOT NULL,
+    kind text NOT NULL,
+    person_id text COLLATE pg_catalog."C",
+    value text,
+    expires_at timestamp with time zone NOT NULL,
+    used_at timestamp with time zone,
+    CONSTRAINT one_time_values_kind_check CHECK ((kind = ANY (ARRAY['second-factor'::text, 'passkey-sign-in'::text, 'passkey-step-up'::text, 'new-passkey'::text, 'company-sign-in'::text, 'reset-password'::text, 'verify-email'::text]))),
+    CONSTRAINT one_time_values_person_is_known CHECK (((person_id IS NULL) = (kind = ANY (ARRAY['passkey-sign-in'::text, 'company-sign-in'::text])))),
+    CONSTRAINT one_time_values_token_hash_check CHECK ((octet_length(token_hash) = 32))
+);
+
 CREATE TABLE shopwire.operator_invitations (
     id text NOT NULL COLLATE pg_catalog."C",
     email text NOT NULL,
@@ -2262,12 +2276,11 @@ CREATE TABLE shopwire.passkeys (
     person_id text NOT NULL COLLATE pg_catalog."C",
     name text,
     credential_id text NOT NULL COLLATE pg_catalog."C",
-    public_key text NOT NULL,
+    public_key bytea NOT NULL,
     counter bigint NOT NULL,
     device_type text NOT NULL,
     is_synced boolean NOT NULL,
-    transports text,
-    aaguid text,
+    transports text[] DEFAULT '{}'::text[] NOT NULL,
     created_at timestamp with time zone NOT NULL,
     last_used_at timestamp with time zone
 );
@@ -2328,7 +2341,6 @@ CREATE TABLE shopwire.people (
     email text NOT NULL COLLATE pg_catalog."C",
     email_verified boolean DEFAULT false NOT NULL,
     has_totp boolean DEFAULT false NOT NULL,
-    picture text,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
     CONSTRAINT people_email_check CHECK (((email = lower(email)) AND ((char_length(email) >= 3) AND (char_length(email) <= 254)))),
@@ -2699,21 +2711,6 @@ END),
 )
 WITH (autovacuum_vacuum_insert_scale_factor='0.02', autovacuum_analyze_scale_factor='0.02');
 
-CREATE TABLE shopwire.used_codes (
-    person_id text NOT NULL COLLATE pg_catalog."C",
-    code_hash bytea NOT NULL,
-    expires_at timestamp with time zone NOT NULL
-);
-
-CREATE TABLE shopwire.verifications (
-    id text NOT NULL COLLATE pg_catalog."C",
-    identifier text NOT NULL COLLATE pg_catalog."C",
-    value text NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    updated_at timestamp with time zone NOT NULL
-);
-
 CREATE TABLE shopwire.verify_runs (
     id text NOT NULL COLLATE pg_catalog."C",
     finished_at timestamp with time zone NOT NULL,
@@ -2907,6 +2904,9 @@ ALTER TABLE ONLY shopwire.memberships
 ALTER TABLE ONLY shopwire.notices
     ADD CONSTRAINT notices_pkey PRIMARY KEY (account_id, id);
 
+ALTER TABLE ONLY shopwire.one_time_values
+    ADD CONSTRAINT one_time_values_pkey PRIMARY KEY (token_hash);
+
 ALTER TABLE ONLY shopwire.operator_invitations
     ADD CONSTRAINT operator_invitations_pkey PRIMARY KEY (id);
 
@@ -3054,12 +3054,6 @@ ALTER TABLE ONLY shopwire.top_ups
 ALTER TABLE ONLY shopwire.transfers
     ADD CONSTRAINT transfers_pkey PRIMARY KEY (account_id, seq);
 
-ALTER TABLE ONLY shopwire.used_codes
-    ADD CONSTRAINT used_codes_pkey PRIMARY KEY (person_id, code_hash);
-
-ALTER TABLE ONLY shopwire.verifications
-    ADD CONSTRAINT verifications_pkey PRIMARY KEY (id);
-
 ALTER TABLE ONLY shopwire.verify_runs
     ADD CONSTRAINT verify_runs_pkey PRIMARY KEY (id);
 
@@ -3124,6 +3118,10 @@ CREATE INDEX links_kept_longer_due ON shopwire.links_kept_longer USING btree (lo
 CREATE INDEX lost_links_order ON shopwire.lost_links USING btree (order_id) WHERE (order_id IS NOT NULL);
 
 CREATE INDEX memberships_person ON shopwire.memberships USING btree (person_id);
+
+CREATE INDEX one_time_values_expires ON shopwire.one_time_values USING btree (expires_at);
+
+CREATE INDEX one_time_values_person ON shopwire.one_time_values USING btree (person_id);
 
 CREATE UNIQUE INDEX operator_tokens_hash ON shopwire.operator_tokens USING btree (token_hash);
 
@@ -3190,12 +3188,6 @@ CREATE UNIQUE INDEX transfers_order_once ON shopwire.transfers USING btree (orde
 CREATE UNIQUE INDEX transfers_reference_once ON shopwire.transfers USING btree (account_id, kind, reference) WHERE (reference IS NOT NULL);
 
 CREATE INDEX transfers_without_orders ON shopwire.transfers USING btree (account_id, kind, seq) WHERE (kind <> 'order'::text);
-
-CREATE INDEX used_codes_expires ON shopwire.used_codes USING btree (expires_at);
-
-CREATE INDEX verifications_expires ON shopwire.verifications USING btree (expires_at);
-
-CREATE INDEX verifications_identifier ON shopwire.verifications USING btree (identifier);
 
 CREATE INDEX waiting_lines_item ON shopwire.waiting_lines USING btree (item_id, order_id, account_id, line);
 
@@ -3334,6 +3326,9 @@ ALTER TABLE ONLY shopwire.memberships
 ALTER TABLE ONLY shopwire.notices
     ADD CONSTRAINT notices_account_id_fkey FOREIGN KEY (account_id) REFERENCES shopwire.accounts(id);
 
+ALTER TABLE ONLY shopwire.one_time_values
+    ADD CONSTRAINT one_time_values_person_id_fkey FOREIGN KEY (person_id) REFERENCES shopwire.people(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY shopwire.order_lines
     ADD CONSTRAINT order_lines_account_id_order_id_fkey FOREIGN KEY (account_id, order_id) REFERENCES shopwire.orders(account_id, id);
 
@@ -3387,9 +3382,6 @@ ALTER TABLE ONLY shopwire.top_ups
 
 ALTER TABLE ONLY shopwire.transfers
     ADD CONSTRAINT transfers_account_id_fkey FOREIGN KEY (account_id) REFERENCES shopwire.balances(account_id);
-
-ALTER TABLE ONLY shopwire.used_codes
-    ADD CONSTRAINT used_codes_person_id_fkey FOREIGN KEY (person_id) REFERENCES shopwire.people(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY shopwire.waiting_lines
     ADD CONSTRAINT waiting_lines_order_id_line_fkey FOREIGN KEY (order_id, line) REFERENCES shopwire.order_lines(order_id, line);
@@ -3955,7 +3947,17 @@ GRANT SELECT(details),UPDATE(details) ON TABLE shopwire.audit_log TO shopwire_ma
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.authenticator_apps TO shopwire_dashboard;
 GRANT DELETE ON TABLE shopwire.authenticator_apps TO shopwire_operator_rights;
 
+GRANT SELECT(id) ON TABLE shopwire.authenticator_apps TO shopwire_operator_rights;
+
 GRANT SELECT(person_id) ON TABLE shopwire.authenticator_apps TO shopwire_operator_rights;
+
+GRANT SELECT(secret_sealed),UPDATE(secret_sealed) ON TABLE shopwire.authenticator_apps TO shopwire_operator_rights;
+
+GRANT SELECT(secret_kek_id),UPDATE(secret_kek_id) ON TABLE shopwire.authenticator_apps TO shopwire_operator_rights;
+
+GRANT SELECT(recovery_codes_sealed),UPDATE(recovery_codes_sealed) ON TABLE shopwire.authenticator_apps TO shopwire_operator_rights;
+
+GRANT SELECT(recovery_codes_kek_id),UPDATE(recovery_codes_kek_id) ON TABLE shopwire.authenticator_apps TO shopwire_operator_rights;
 
 GRANT SELECT ON TABLE shopwire.balance_alerts TO shopwire_dashboard;
 GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.balance_alerts TO shopwire_operator_rights;
@@ -4340,6 +4342,17 @@ GRANT SELECT ON TABLE shopwire.notices TO shopwire_dashboard;
 GRANT SELECT,INSERT ON TABLE shopwire.notices TO shopwire_operator_rights;
 GRANT SELECT ON TABLE shopwire.notices TO shopwire_readonly_rights;
 GRANT SELECT,INSERT ON TABLE shopwire.notices TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.one_time_values TO shopwire_dashboard;
+GRANT DELETE ON TABLE shopwire.one_time_values TO shopwire_worker_rights;
+
+GRANT SELECT(xmin) ON TABLE shopwire.one_time_values TO shopwire_functions;
+
+GRANT SELECT(person_id) ON TABLE shopwire.one_time_values TO shopwire_functions;
+
+GRANT SELECT(expires_at) ON TABLE shopwire.one_time_values TO shopwire_worker_rights;
+
+GRANT SELECT(used_at) ON TABLE shopwire.one_time_values TO shopwire_functions;
 
 GRANT SELECT,UPDATE ON TABLE shopwire.operator_invitations TO shopwire_dashboard;
 GRANT INSERT ON TABLE shopwire.operator_invitations TO shopwire_operator_rights;
@@ -4873,22 +4886,6 @@ GRANT SELECT,INSERT ON TABLE shopwire.transfers TO shopwire_functions;
 GRANT SELECT ON TABLE shopwire.transfers TO shopwire_operator_rights;
 GRANT SELECT ON TABLE shopwire.transfers TO shopwire_readonly_rights;
 GRANT SELECT ON TABLE shopwire.transfers TO shopwire_worker_rights;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.used_codes TO shopwire_dashboard;
-GRANT DELETE ON TABLE shopwire.used_codes TO shopwire_worker_rights;
-
-GRANT SELECT(expires_at) ON TABLE shopwire.used_codes TO shopwire_worker_rights;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.verifications TO shopwire_dashboard;
-GRANT DELETE ON TABLE shopwire.verifications TO shopwire_maintenance;
-GRANT DELETE ON TABLE shopwire.verifications TO shopwire_worker_rights;
-
-GRANT SELECT(xmin) ON TABLE shopwire.verifications TO shopwire_functions;
-
-GRANT SELECT(value) ON TABLE shopwire.verifications TO shopwire_functions;
-GRANT SELECT(value) ON TABLE shopwire.verifications TO shopwire_maintenance;
-
-GRANT SELECT(expires_at) ON TABLE shopwire.verifications TO shopwire_worker_rights;
 
 GRANT SELECT,INSERT ON TABLE shopwire.verify_runs TO shopwire_operator_rights;
 GRANT SELECT ON TABLE shopwire.verify_runs TO shopwire_readonly_rights;

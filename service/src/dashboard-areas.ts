@@ -50,7 +50,6 @@ export async function mountAreas(config: DashboardConfig, { db, clock, keyring, 
   const sessions = await createSessions({
     db,
     keyring,
-    clock,
     log,
     origin: config.SHOPWIRE_DASHBOARD_ORIGIN,
     limits,

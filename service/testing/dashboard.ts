@@ -67,7 +67,6 @@ export async function openDashboard(options: DashboardOptions) {
   const sessions = await createSessions({
     db,
     keyring,
-    clock: systemClock,
     log: createLog('silent'),
     origin: ORIGIN,
     limits,

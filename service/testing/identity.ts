@@ -2,7 +2,6 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BodyOf, identityRoutes, QueryOf, ReplyOf, Role } from '@shopwire/contract/dashboard'
 import { createAccount } from '../src/accounts/account.ts'
-import { systemClock } from '../src/platform/clock.ts'
 import { type Keyring, localKeks, openKeyring } from '../src/platform/encryption.ts'
 import { createLog } from '../src/platform/log.ts'
 import type { CompanySettings } from '../src/sessions/company.ts'
@@ -25,7 +24,7 @@ export interface TestIdentity {
   readonly keyring: Keyring
   /** Everything that was logged, as one text. */
   logged(): string
-  /** Moves the clock of the calls; what Better Auth keeps goes by the real one. */
+  /** Moves the clock of the calls; codes of authenticator apps go by the real one. */
   passMs(ms: number): void
   nowMs(): number
   newAccount(name?: string): Promise<string>
@@ -73,7 +72,6 @@ export async function openIdentity(
   const sessions = await createSessions({
     db: database.dashboard,
     keyring,
-    clock: systemClock,
     log,
     origin,
     limits: { idleMs: 30 * MINUTE_MS, absoluteMs: 12 * 60 * MINUTE_MS },

@@ -48,10 +48,11 @@ export const INTRUSIONS: Readonly<Record<string, (login: Login, targets: Targets
 /** What must not be read by a process that does not work with it. */
 export const SECRET_COLUMNS = [
   'api_keys.secret_sealed',
-  'authenticator_apps.secret_encrypted',
+  'authenticator_apps.secret_sealed',
   'credentials.password_hash',
   'events.body_sealed',
   'invitations.token_hash',
+  'one_time_values.value',
   'operator_tokens.token_hash',
   'order_links.link_sealed',
   'outgoing_mail.body_sealed',
@@ -60,6 +61,5 @@ export const SECRET_COLUMNS = [
   'pool_links.link_sealed',
   'sessions.token_hash',
   'suppliers.secret_sealed',
-  'verifications.value',
   'webhook_secrets.secret_sealed',
 ] as const

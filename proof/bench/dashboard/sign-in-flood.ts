@@ -59,7 +59,7 @@ async function readFor(client: Pool, person: BenchPerson, ms: number): Promise<n
   const untilMs = performance.now() + ms
   while (performance.now() < untilMs) {
     const began = performance.now()
-    const headers = { cookie, 'sec-fetch-site': 'same-origin' }
+    const headers = headersOf(person)
     const { statusCode, body } = await client.request({ method: 'GET', path: PATH, headers })
     await body.dump()
     if (statusCode !== 200) throw new Error(`GET ${PATH} answered ${statusCode} beside sign-ins`)

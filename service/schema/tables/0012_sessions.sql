@@ -1,5 +1,5 @@
 -- Sessions: people who sign in to the dashboard, how they prove who they are, and what they may do in which account.
--- Nothing here can be used as it is stored: passwords are hashed by argon2id, session ids and mailed tokens by SHA-256, the secrets
+-- Nothing here can be used as it is stored: passwords are hashed by argon2id, the tokens of cookies and mails by SHA-256, the secrets
 -- of authenticator apps and the recovery codes are encrypted.
 
 create table people (
@@ -11,7 +11,6 @@ create table people (
   email_verified boolean not null default false,
   -- An authenticator app is confirmed.
   has_totp boolean not null default false,
-  picture text,
   created_at timestamptz not null,
   updated_at timestamptz not null
 );
@@ -32,11 +31,16 @@ create index credentials_person on credentials (person_id);
 create table authenticator_apps (
   id text collate "C" primary key,
   person_id text collate "C" not null unique references people (id) on delete cascade,
-  secret_encrypted text not null,
-  recovery_codes_encrypted text not null,
+  secret_sealed bytea not null,
+  secret_kek_id text not null,
+  -- Made when the first code of the app has confirmed it.
+  recovery_codes_sealed bytea,
+  recovery_codes_kek_id text,
   is_confirmed boolean not null default false,
-  failed_count integer not null default 0,
-  locked_until timestamptz
+  -- Which 30 seconds since 1970 the last used code belongs to: a code counts once, and none that is older counts after it.
+  last_used_step bigint not null default 0,
+  constraint authenticator_apps_codes_once_confirmed
+    check (is_confirmed = (recovery_codes_sealed is not null) and is_confirmed = (recovery_codes_kek_id is not null))
 );
 
 create table passkeys (
@@ -44,28 +48,34 @@ create table passkeys (
   person_id text collate "C" not null references people (id) on delete cascade,
   name text,
   credential_id text collate "C" not null unique,
-  public_key text not null,
+  -- In COSE's form, as the authenticator gave it.
+  public_key bytea not null,
+  -- Of signatures, as far as the authenticator counts them; each answer must have a higher one.
   counter bigint not null,
   device_type text not null,
   is_synced boolean not null,
-  transports text,
-  aaguid text,
+  -- How a browser reaches the authenticator, such as "usb": a hint for the next ceremony.
+  transports text[] not null default '{}',
   created_at timestamptz not null,
   last_used_at timestamptz
 );
 create index passkeys_person on passkeys (person_id);
 
--- What waits for its second half: a challenge, a second factor after a password, a mailed token. Identifiers are hashed.
-create table verifications (
-  id text collate "C" primary key,
-  identifier text collate "C" not null,
-  value text not null,
+-- What waits for its second half: the challenge of a passkey, a second factor after a password, a sign-in at a company, a mailed link. Each
+-- is found by the hash of a token that only a cookie or a mail holds, and used once.
+create table one_time_values (
+  token_hash bytea primary key check (octet_length(token_hash) = 32),
+  kind text not null check (kind in ('second-factor', 'passkey-sign-in', 'passkey-step-up', 'new-passkey', 'company-sign-in',
+                                     'reset-password', 'verify-email')),
+  person_id text collate "C" references people (id) on delete cascade,
+  -- What the second half is compared with: a challenge, the address that is to be confirmed, what a company must answer.
+  value text,
   expires_at timestamptz not null,
-  created_at timestamptz not null,
-  updated_at timestamptz not null
+  used_at timestamptz,
+  constraint one_time_values_person_is_known check ((person_id is null) = (kind in ('passkey-sign-in', 'company-sign-in')))
 );
-create index verifications_identifier on verifications (identifier);
-create index verifications_expires on verifications (expires_at);
+create index one_time_values_person on one_time_values (person_id);
+create index one_time_values_expires on one_time_values (expires_at);
 
 create table sessions (
   token_hash bytea primary key check (octet_length(token_hash) = 32),
@@ -84,15 +94,6 @@ create table sessions (
 );
 create index sessions_person on sessions (person_id);
 create index sessions_expires on sessions (expires_at);
-
--- A code of an authenticator app counts once: it is written here before it is checked.
-create table used_codes (
-  person_id text collate "C" not null references people (id) on delete cascade,
-  code_hash bytea not null,
-  expires_at timestamptz not null,
-  primary key (person_id, code_hash)
-);
-create index used_codes_expires on used_codes (expires_at);
 
 -- Failed attempts to sign in, per address and per person asked for. Names are hashed.
 create table sign_in_attempts (

@@ -3,6 +3,7 @@ import type { Db } from '../platform/db.ts'
 import { mailBodies } from '../platform/mail.ts'
 import { ownKeySecrets } from '../platform/own-key.ts'
 import { countByKek, type SealedColumn } from '../platform/re-encrypt.ts'
+import { authenticatorSecrets, recoveryCodes } from '../sessions/authenticator-apps.ts'
 import { orderLinkSecrets, poolLinkSecrets } from '../supply/gift-link.ts'
 import { supplierSecrets } from '../supply/suppliers.ts'
 import { deliveryAnswers } from '../webhooks/answer.ts'
@@ -20,6 +21,8 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   eventBodies,
   mailBodies,
   deliveryAnswers,
+  authenticatorSecrets,
+  recoveryCodes,
 ]
 
 /** How many values are under which encryption key. */

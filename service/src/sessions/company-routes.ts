@@ -9,10 +9,10 @@ import { COOKIES, clearCookie, readCookie, setCookie } from './cookies.ts'
 import type { IdentityArea } from './identity-call.ts'
 import { joinAccount } from './invitation-routes.ts'
 import { selectInvitationsFor } from './invitations.ts'
+import { issueToken, secondsValid, takeToken } from './one-time-values.ts'
 import {
   insertCredential,
   insertPerson,
-  type Person,
   selectPersonByEmail,
   selectPersonBySubject,
   tidyEmail,
@@ -20,14 +20,13 @@ import {
 
 type Routes = typeof identityRoutes
 
-const PURPOSE = 'company-sign-in'
-const WAIT_S = 600
+const HOW = { isSteppedUp: false, how: 'company' }
 
 /** Signing in at a company. Both answer with a redirect; a failure is explained by the sign-in page. */
 export function companyRoutes(
   context: IdentityContext,
 ): Pick<IdentityArea<Routes>, 'beginCompanySignIn' | 'finishCompanySignIn'> {
-  const { company, authentication, origin, log } = context
+  const { db, company, origin, log } = context
   const toSignIn = (why: string) => ({
     reply: {},
     redirect: `${origin}/sign-in?company=${why}`,
@@ -35,7 +34,7 @@ export function companyRoutes(
   })
 
   return {
-    async beginCompanySignIn() {
+    async beginCompanySignIn(call) {
       if (!company)
         throw refuse('not_found', 'Signing in at a company is not set up here. Use your password or passkey.')
       const begun = await company.begin().catch((error: unknown) => {
@@ -43,49 +42,50 @@ export function companyRoutes(
         return undefined
       })
       if (!begun) return toSignIn('unavailable')
-      const token = await authentication.issueToken(PURPOSE, JSON.stringify(begun.checks), WAIT_S * 1000)
-      return { reply: {}, redirect: begun.url, setCookie: [setCookie(COOKIES.company, token, WAIT_S)] }
+      const value = JSON.stringify(begun.checks)
+      const token = await issueToken(db, 'company-sign-in', { value }, call.nowMs)
+      const cookie = setCookie(COOKIES.company, token, secondsValid('company-sign-in'))
+      return { reply: {}, redirect: begun.url, setCookie: [cookie] }
     },
 
     async finishCompanySignIn(call) {
       const token = readCookie(call.cookie, COOKIES.company)
       // Used up by this, so the same answer of the company cannot be sent twice.
-      const stored = token && (await authentication.takeToken(PURPOSE, token))
-      if (!company || !stored) return toSignIn('expired')
+      const asked = token && (await takeToken(db, 'company-sign-in', token, call.nowMs))
+      if (!company || !asked || asked.value === null) return toSignIn('expired')
       const callback = new URL(COMPANY_CALLBACK, origin)
       for (const [name, value] of Object.entries(call.query)) callback.searchParams.set(name, String(value))
       const identity = await company
-        .finish(callback, JSON.parse(stored) as CompanyChecks)
+        .finish(callback, JSON.parse(asked.value) as CompanyChecks)
         .catch((error: unknown) => {
           // Its message may repeat parts of the answer; the code names the check that failed.
           log.warn({ code: (error as { code?: string }).code }, 'a sign-in at a company was refused')
           return undefined
         })
       if (!identity) return toSignIn('refused')
-      const found = await personOf(context, call, identity)
-      if (!found) return toSignIn('unknown')
-      const { person, link } = found
-      const how = { isSteppedUp: false, how: 'company', ...(link && { also: link }) }
-      const cookies = await startSession(context, call, person, how)
+      const signIn = await signInOf(context, call, identity)
+      if (!signIn) return toSignIn('unknown')
+      const cookies = await db.transaction(signIn)
       return { reply: {}, redirect: `${origin}/`, setCookie: [...cookies, clearCookie(COOKIES.company)] }
     },
   }
 }
 
 /**
- * The person behind a company's subject. The first time, a verified address links it: to the person who has that address, or to a
+ * Signs in the person behind a company's subject. The first time, a verified address links it: to the person who has that address, or to a
  * new one who is invited. An address that the company has not verified links nothing: anybody could have typed it there. Neither
- * does one at a domain that is not the company's. `link` is for the transaction that signs the person in.
+ * does one at a domain that is not the company's.
  */
-async function personOf(
+async function signInOf(
   context: IdentityContext,
   call: AnyCall,
   identity: CompanyIdentity,
-): Promise<{ person: Pick<Person, 'id' | 'name'>; link?: (tx: Tx) => Promise<void> } | undefined> {
+): Promise<((tx: Tx) => Promise<readonly string[]>) | undefined> {
   const { db } = context
   const provider = `oidc:${identity.issuer}`
   const linked = await selectPersonBySubject(db, provider, identity.subject)
-  if (linked) return linked.kind === 'customer' ? { person: linked } : undefined
+  if (linked)
+    return linked.kind === 'customer' ? (tx) => startSession(tx, context, call, linked, HOW) : undefined
   if (identity.email === undefined || !identity.is_email_verified) return undefined
   const email = tidyEmail(identity.email)
   // One company's issuer could otherwise sign in as anybody of another.
@@ -95,26 +95,22 @@ async function personOf(
   if (known) {
     // Whoever holds an unconfirmed sign-in under this address may not be who the company means.
     if (known.kind !== 'customer' || !known.email_verified) return undefined
-    const link = async (tx: Tx) => {
+    return async (tx) => {
+      const cookies = await startSession(tx, context, call, known, HOW)
       await insertCredential(tx, { ...credential, person_id: known.id }, call.nowMs)
       await recordForPerson(tx, call, known, 'company.link', known.id, { issuer: identity.issuer })
       await tellPerson(tx, context, call, known, `Signing in at ${context.company?.name} was linked to you.`)
+      return cookies
     }
-    return { person: known, link }
   }
   const invitations = await selectInvitationsFor(db, email, call.nowMs)
   if (invitations.length === 0) return undefined
   const given = identity.name ?? ''
   const name = objectionToText(given, PERSON_NAME_LENGTH_MAX) === undefined ? given : email.slice(0, 100)
-  const id = await db.transaction(async (tx) => {
-    const person_id = await insertPerson(
-      tx,
-      { name, email, kind: 'customer', is_email_verified: true },
-      call.nowMs,
-    )
-    await insertCredential(tx, { ...credential, person_id }, call.nowMs)
-    for (const invitation of invitations) await joinAccount(tx, call, { id: person_id, name }, invitation)
-    return person_id
-  })
-  return { person: { id, name } }
+  return async (tx) => {
+    const id = await insertPerson(tx, { name, email, kind: 'customer', is_email_verified: true }, call.nowMs)
+    await insertCredential(tx, { ...credential, person_id: id }, call.nowMs)
+    for (const invitation of invitations) await joinAccount(tx, call, { id, name }, invitation)
+    return startSession(tx, context, call, { id, name }, HOW)
+  }
 }

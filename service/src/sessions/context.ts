@@ -1,16 +1,17 @@
 import type { KeyObject } from 'node:crypto'
 import { recordAction } from '../platform/audit.ts'
-import type { Db, Tx } from '../platform/db.ts'
+import type { Db, Queryable, Tx } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
 import type { Log } from '../platform/log.ts'
 import { queueMail } from '../platform/mail.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { Attempts } from './attempts.ts'
-import type { Authentication } from './authentication.ts'
+import type { AuthenticatorApps } from './authenticator-apps.ts'
 import type { Company } from './company.ts'
 import { COOKIES, clearCookie, readCookie, setCookie } from './cookies.ts'
 import type { IdentityCall } from './identity-call.ts'
 import { securityMail } from './mails.ts'
+import type { Passkeys } from './passkeys.ts'
 import type { Passwords } from './passwords.ts'
 import { type Person, selectAccountsOf } from './people.ts'
 import { createSession, endSession, findSession, type SessionLimits } from './session-store.ts'
@@ -22,10 +23,10 @@ export interface IdentityContext {
   readonly keyring: Keyring
   readonly log: Log
   readonly key: KeyObject
-  readonly secret: string
-  readonly authentication: Authentication
   readonly attempts: Attempts
   readonly passwords: Passwords
+  readonly passkeys: Passkeys
+  readonly apps: AuthenticatorApps
   readonly limits: SessionLimits
   readonly origin: string
   readonly company: Company | undefined
@@ -36,14 +37,13 @@ export interface IdentityContext {
 /** Any call, whatever its route. */
 export type AnyCall = Pick<IdentityCall, 'cookie' | 'address' | 'user_agent' | 'request_id' | 'nowMs'>
 
-export const PENDING_S = 600
-export const CHALLENGE_S = 300
-
-export function findCaller(context: IdentityContext, call: AnyCall): Promise<SignedIn | undefined> {
+export function findCaller(
+  context: IdentityContext,
+  call: AnyCall,
+  db: Queryable = context.db,
+): Promise<SignedIn | undefined> {
   const token = readCookie(call.cookie, COOKIES.session)
-  return token === undefined
-    ? Promise.resolve(undefined)
-    : findSession(context.db, token, context.limits, call.nowMs)
+  return token === undefined ? Promise.resolve(undefined) : findSession(db, token, context.limits, call.nowMs)
 }
 
 export async function requireCaller(context: IdentityContext, call: AnyCall): Promise<SignedIn> {
@@ -63,34 +63,30 @@ export const linkInvalid = () =>
   refuse('link_invalid', 'This link was used, has expired or was withdrawn. Ask for a new one.')
 
 /**
- * Signs a person in: a new session under a new token. A session that this browser had before is ended, so that nobody can have
- * planted the token.
+ * Signs a person in, in the transaction of what proved who they are: a new session under a new token. A session that this browser had
+ * before is ended, so that nobody can have planted the token.
  */
 export async function startSession(
+  tx: Tx,
   context: IdentityContext,
   call: AnyCall,
   person: Pick<Person, 'id' | 'name'>,
-  { isSteppedUp, how, also }: { isSteppedUp: boolean; how: string; also?: (tx: Tx) => Promise<unknown> },
+  { isSteppedUp, how }: { isSteppedUp: boolean; how: string },
 ): Promise<readonly string[]> {
-  const { db, limits } = context
-  const accounts = await selectAccountsOf(db, person.id)
-  const before = await findCaller(context, call)
-  const token = await db.transaction(async (tx) => {
-    const session = {
-      person_id: person.id,
-      account_id: accounts[0]?.id ?? null,
-      address: call.address,
-      user_agent: call.user_agent,
-      isSteppedUp,
-    }
-    const created = await createSession(tx, session, limits, call.nowMs)
-    await also?.(tx)
-    if (before) await endSession(tx, before.person.id, before.session_id)
-    await recordForPerson(tx, call, person, 'session.start', created.id, { how })
-    return created.token
-  })
+  const accounts = await selectAccountsOf(tx, person.id)
+  const before = await findCaller(context, call, tx)
+  const session = {
+    person_id: person.id,
+    account_id: accounts[0]?.id ?? null,
+    address: call.address,
+    user_agent: call.user_agent,
+    isSteppedUp,
+  }
+  const created = await createSession(tx, session, context.limits, call.nowMs)
+  if (before) await endSession(tx, before.person.id, before.session_id)
+  await recordForPerson(tx, call, person, 'session.start', created.id, { how })
   return [
-    sessionCookie(context, token),
+    sessionCookie(context, created.token),
     clearCookie(COOKIES.pending),
     clearCookie(COOKIES.challenge),
     clearCookie(COOKIES.visitor),

@@ -16,7 +16,7 @@ export const COOKIES = {
   company: '__Host-shopwire-company',
 } as const
 
-const VALUE = /^[A-Za-z0-9_.%~+/=-]{1,400}$/
+const VALUE = /^[A-Za-z0-9_-]{1,100}$/
 
 /** The first cookie of that name; undefined when there is none or it cannot be one of ours. */
 export function readCookie(header: string | undefined, name: string): string | undefined {

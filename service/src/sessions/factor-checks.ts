@@ -3,17 +3,16 @@ import { refuse } from '../platform/trouble.ts'
 import { codeNames } from './attempts.ts'
 import { type AnyCall, codeFailed, type IdentityContext, recordForPerson, sessionCookie } from './context.ts'
 import { COOKIES, clearCookie, readCookie } from './cookies.ts'
-import { selectFactors } from './people.ts'
+import { selectFactors, selectPasswordHash } from './people.ts'
 import { endSessionsWithoutFactor, rotateSession } from './session-store.ts'
 import type { SignedIn } from './signed-in.ts'
-import { burnCode } from './used-codes.ts'
 
 /** Somebody without password and factor has just come by an invitation or from their company. */
 const FRESH_MS = 10 * 60_000
 
 /** What is asked of somebody signed in before they may do more, or change how they sign in. */
 export function factorChecks(context: IdentityContext) {
-  const { db, authentication, attempts, key, limits } = context
+  const { db, attempts, passwords, limits } = context
 
   /** A fresh factor: the session goes on under a new token, so the old one cannot be used for what is allowed now. */
   async function steppedUp(tx: Tx, call: AnyCall, caller: SignedIn, how: string): Promise<readonly string[]> {
@@ -25,30 +24,30 @@ export function factorChecks(context: IdentityContext) {
     return [sessionCookie(context, token), clearCookie(COOKIES.challenge)]
   }
 
-  async function checkCode(
+  /** `work` uses up a code and does what it is for, in one transaction. It returns undefined for a wrong code: then nothing is kept. */
+  async function withCode<Result>(
     call: AnyCall,
-    { person }: SignedIn,
-    isRight: () => Promise<boolean>,
-  ): Promise<void> {
-    const names = codeNames(person.id, call.address)
+    person_id: string,
+    work: (tx: Tx) => Promise<Result | undefined>,
+  ): Promise<Result> {
+    const names = codeNames(person_id, call.address)
     await attempts.count(names, call.nowMs)
-    if (!(await isRight())) throw codeFailed()
-    await attempts.giveBack(names)
-  }
-
-  /** The code of an authenticator app, which counts once. */
-  const checkTotp = (call: AnyCall, caller: SignedIn, code: string) =>
-    checkCode(call, caller, async () => {
-      const isNew = await burnCode(db, key, caller.person.id, code, call.nowMs)
-      return isNew && authentication.isTotpOf(caller.person.id, code)
+    const result = await db.transaction(async (tx) => {
+      const done = await work(tx)
+      if (done === undefined) throw codeFailed()
+      return done
     })
+    await attempts.giveBack(names)
+    return result
+  }
 
   async function assertPassword(call: AnyCall, { person }: SignedIn, password: string | undefined) {
     const names = codeNames(person.id, call.address)
     await attempts.count(names, call.nowMs)
+    const stored = await selectPasswordHash(db, person.id)
     const isRight =
       password !== undefined &&
-      (await attempts.compared(names, () => authentication.isPasswordOf(person.id, password)))
+      (await attempts.compared(names, () => passwords.verify(stored?.password_hash, password)))
     if (!isRight) throw refuse('sign_in_failed', 'This is not your password. Check it and try again.')
     await attempts.giveBack(names)
   }
@@ -70,7 +69,7 @@ export function factorChecks(context: IdentityContext) {
       await assertPassword(call, caller, password)
   }
 
-  return { steppedUp, checkCode, checkTotp, assertPassword, assertMayAddFactor }
+  return { steppedUp, withCode, assertPassword, assertMayAddFactor }
 }
 
 /** Which ceremony of this browser a passkey answers. */

@@ -2,20 +2,13 @@ import type { identityRoutes } from '@shopwire/contract/dashboard'
 import { PASSKEY_NAME_LENGTH_MAX } from '@shopwire/contract/dashboard'
 import { assertPlain } from '../platform/plain-text.ts'
 import { refuse } from '../platform/trouble.ts'
-import { CHALLENGE_S, type IdentityContext, recordForPerson, requireCaller, tellPerson } from './context.ts'
+import { type IdentityContext, recordForPerson, requireCaller, tellPerson } from './context.ts'
 import { COOKIES, setCookie } from './cookies.ts'
 import { challengeOf, factorChecks } from './factor-checks.ts'
 import type { IdentityArea } from './identity-call.ts'
-import {
-  deletePasskey,
-  removeTotp,
-  renamePasskey,
-  type StoredPasskey,
-  selectFactors,
-  selectPasskeys,
-  updateRecoveryCodes,
-} from './people.ts'
-import { newRecoveryCodes, sealCodes } from './recovery-codes.ts'
+import { secondsValid } from './one-time-values.ts'
+import { deletePasskey, renamePasskey, type StoredPasskey, selectPasskeys } from './passkeys.ts'
+import { removeTotp, selectFactors } from './people.ts'
 
 type Routes = typeof identityRoutes
 type Handled =
@@ -30,13 +23,10 @@ type Handled =
 
 const DONE = { ok: true } as const
 
-/**
- * Setting up and removing second factors. Each change is one transaction with its audit row and its mail. Better Auth stores a new passkey
- * and the confirmation of an app on connections of its own, so there the transaction follows at once.
- */
+/** Setting up and removing second factors. Each change is one transaction with its audit row and its mail. */
 export function factorRoutes(context: IdentityContext): Pick<IdentityArea<Routes>, Handled> {
-  const { db, authentication, secret } = context
-  const { steppedUp, checkTotp, assertPassword, assertMayAddFactor } = factorChecks(context)
+  const { db, apps, passkeys } = context
+  const { steppedUp, withCode, assertPassword, assertMayAddFactor } = factorChecks(context)
 
   return {
     async beginTotp(call) {
@@ -44,26 +34,23 @@ export function factorRoutes(context: IdentityContext): Pick<IdentityArea<Routes
       if (caller.person.kind === 'operator')
         throw refuse('conflict', 'Operators sign in by passkey alone. Add a second passkey instead.')
       await assertMayAddFactor(call, caller, call.body.password)
-      const { has_password, has_totp } = await selectFactors(db, caller.person.id)
-      if (has_totp)
+      const { has_password } = await selectFactors(db, caller.person.id)
+      // The app's codes will follow the password, so who has a passkey and a password gives that too. One that was given is checked above.
+      if (has_password && call.body.password === undefined) await assertPassword(call, caller, undefined)
+      const begun = await apps.begin(db, caller.person, call.nowMs)
+      if (!begun)
         throw refuse('conflict', 'You have an authenticator app. Remove it first, then set up another.')
-      // Better Auth asks for the password of everybody who has one.
-      if (has_password) await assertPassword(call, caller, call.body.password)
-      const begun = await authentication.beginTotp(caller.person.id, call.body.password)
-      if (!begun) throw refuse('conflict', 'The authenticator app could not be set up. Try again.')
-      return { reply: { otpauth_uri: begun.otpauth_uri, secret: begun.secret } }
+      return { reply: begun }
     },
 
     async confirmTotp(call) {
       const caller = await requireCaller(context, call)
       const { has_totp } = await selectFactors(db, caller.person.id)
       if (has_totp) throw refuse('conflict', 'Your authenticator app is confirmed already.')
-      await checkTotp(call, caller, call.body.code)
-      const recovery_codes = newRecoveryCodes()
-      const sealed = await sealCodes(secret, JSON.stringify(recovery_codes))
-      const cookies = await db.transaction(async (tx) => {
-        await updateRecoveryCodes(tx, caller.person.id, sealed)
-        const renewed = await steppedUp(tx, call, caller, 'authenticator app')
+      return withCode(call, caller.person.id, async (tx) => {
+        const recovery_codes = await apps.confirm(tx, caller.person.id, call.body.code, call.nowMs)
+        if (!recovery_codes) return undefined
+        const setCookie = await steppedUp(tx, call, caller, 'authenticator app')
         await recordForPerson(tx, call, caller.person, 'totp.add', caller.person.id)
         await tellPerson(
           tx,
@@ -72,9 +59,8 @@ export function factorRoutes(context: IdentityContext): Pick<IdentityArea<Routes
           caller.person,
           'An authenticator app was set up for your sign-in.',
         )
-        return renewed
+        return { reply: { recovery_codes }, setCookie }
       })
-      return { reply: { recovery_codes }, setCookie: cookies }
     },
 
     async removeTotp(call) {
@@ -96,29 +82,33 @@ export function factorRoutes(context: IdentityContext): Pick<IdentityArea<Routes
     async beginPasskey(call) {
       const caller = await requireCaller(context, call)
       await assertMayAddFactor(call, caller, call.body.password)
-      const { options, challenge } = await authentication.beginNewPasskey(caller.person.id)
-      return { reply: options, setCookie: [setCookie(COOKIES.challenge, challenge, CHALLENGE_S)] }
+      const { options, token } = await passkeys.beginNew(db, caller.person, call.nowMs)
+      return {
+        reply: options,
+        setCookie: [setCookie(COOKIES.challenge, token, secondsValid('new-passkey'))],
+      }
     },
 
     async addPasskey(call) {
       const caller = await requireCaller(context, call)
-      const { name } = call.body
+      const { name, response } = call.body
       assertPlain('A name', name, PASSKEY_NAME_LENGTH_MAX)
-      const id = await authentication.finishNewPasskey(
-        caller.person.id,
-        challengeOf(call),
-        call.body.response,
-        name,
-      )
-      const cookies = await db.transaction(async (tx) => {
-        const renewed = await steppedUp(tx, call, caller, 'new passkey')
-        await recordForPerson(tx, call, caller.person, 'passkey.add', id, { name })
-        await tellPerson(tx, context, call, caller.person, 'A passkey was added to your sign-in.')
-        return renewed
+      const token = challengeOf(call)
+      const { person } = caller
+      const answer = await db.transaction(async (tx) => {
+        const added = await passkeys.finishNew(tx, person.id, token, response, name, call.nowMs)
+        if (!added) return undefined
+        const setCookie = await steppedUp(tx, call, caller, 'new passkey')
+        await recordForPerson(tx, call, person, 'passkey.add', added.id, { name })
+        await tellPerson(tx, context, call, person, 'A passkey was added to your sign-in.')
+        return { reply: shownPasskey(added), setCookie }
       })
-      const added = (await selectPasskeys(db, caller.person.id)).find((one) => one.id === id)
-      if (!added) throw refuse('conflict', 'The passkey was removed meanwhile. Reload the page.')
-      return { reply: shownPasskey(added), setCookie: cookies }
+      if (!answer)
+        throw refuse(
+          'invalid_request',
+          'The passkey could not be checked, or too much time has passed. Begin again.',
+        )
+      return answer
     },
 
     async renamePasskey(call) {
@@ -136,9 +126,9 @@ export function factorRoutes(context: IdentityContext): Pick<IdentityArea<Routes
     async removePasskey(call) {
       const { person } = await requireCaller(context, call)
       const { id } = call.body
-      const passkeys = await selectPasskeys(db, person.id)
-      if (!passkeys.some((one) => one.id === id)) throw noPasskey()
-      if (person.kind === 'operator' && passkeys.length === 1)
+      const own = await selectPasskeys(db, person.id)
+      if (!own.some((one) => one.id === id)) throw noPasskey()
+      if (person.kind === 'operator' && own.length === 1)
         throw refuse('conflict', 'An operator signs in by passkey alone. Add another passkey first.')
       await db.transaction(async (tx) => {
         const removed = await deletePasskey(tx, person.id, id)
@@ -151,10 +141,9 @@ export function factorRoutes(context: IdentityContext): Pick<IdentityArea<Routes
 
     async renewRecoveryCodes(call) {
       const { person } = await requireCaller(context, call)
-      const recovery_codes = newRecoveryCodes()
-      const sealed = await sealCodes(secret, JSON.stringify(recovery_codes))
-      await db.transaction(async (tx) => {
-        if ((await updateRecoveryCodes(tx, person.id, sealed)) === 0)
+      const recovery_codes = await db.transaction(async (tx) => {
+        const codes = await apps.renewRecoveryCodes(tx, person.id)
+        if (!codes)
           throw refuse(
             'conflict',
             'Recovery codes stand in for an authenticator app, and you have none. Set one up first.',
@@ -167,6 +156,7 @@ export function factorRoutes(context: IdentityContext): Pick<IdentityArea<Routes
           person,
           'New recovery codes were made. The old ones no longer work.',
         )
+        return codes
       })
       return { reply: { recovery_codes } }
     },

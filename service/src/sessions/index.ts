@@ -1,14 +1,11 @@
 import type { identityRoutes } from '@shopwire/contract/dashboard'
-import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import type { Keyring } from '../platform/encryption.ts'
 import type { Log } from '../platform/log.ts'
-import { queueMail } from '../platform/mail.ts'
 import { readOwnKey } from '../platform/own-key.ts'
 import { alertAddressRoutes } from './alert-address-routes.ts'
 import { type Attempts, createAttempts } from './attempts.ts'
-import { createAuthentication } from './authentication.ts'
-import { createBetterAuth } from './better-auth.ts'
+import { createAuthenticatorApps } from './authenticator-apps.ts'
 import { type CompanySettings, createCompany } from './company.ts'
 import { companyRoutes } from './company-routes.ts'
 import type { IdentityContext } from './context.ts'
@@ -16,7 +13,7 @@ import { COOKIES, csrfTokenOf, readCookie } from './cookies.ts'
 import { factorRoutes } from './factor-routes.ts'
 import type { IdentityArea } from './identity-call.ts'
 import { invitationRoutes } from './invitation-routes.ts'
-import { resetMail } from './mails.ts'
+import { createPasskeys } from './passkeys.ts'
 import { createPasswords, type PasswordCost } from './passwords.ts'
 import { securityRoutes } from './security-routes.ts'
 import { findSession, type SessionInAccount, type SessionLimits, stillSignedIn } from './session-store.ts'
@@ -27,7 +24,6 @@ export interface SessionsDeps {
   /** As the dashboard's role. */
   readonly db: Db
   readonly keyring: Keyring
-  readonly clock: Clock
   readonly log: Log
   /** Of the dashboard's pages, such as https://dashboard.example.com; without a slash at the end. */
   readonly origin: string
@@ -61,30 +57,18 @@ const KEY_NAME = 'dashboard'
 
 /** People, how they sign in, and their sessions. Everything else learns from `identify` who is asking. */
 export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
-  const { db, keyring, clock, log, origin, limits } = deps
+  const { db, keyring, log, origin, limits } = deps
   const key = await readOwnKey(db, keyring, KEY_NAME)
-  const passwords = createPasswords(deps.passwordCost)
-  const auth = createBetterAuth({
-    db,
-    log,
-    passwords,
-    key,
-    origin,
-    async sendReset({ email }, token) {
-      const text = resetMail(`${origin}/reset-password#${token}`)
-      await queueMail(db, keyring, { to: email, ...text }, clock.nowMs())
-    },
-  })
   const underWay = new Set<Promise<void>>()
   const context: IdentityContext = {
     db,
     keyring,
     log,
     key,
-    secret: auth.secret,
-    authentication: createAuthentication(auth),
     attempts: createAttempts(db, key),
-    passwords,
+    passwords: createPasswords(deps.passwordCost),
+    passkeys: createPasskeys(origin),
+    apps: createAuthenticatorApps(keyring),
     limits,
     origin,
     company: deps.company && createCompany(deps.company, origin),

@@ -25,6 +25,7 @@ import {
 } from './invitations.ts'
 import { verificationMail } from './mails.ts'
 import { addMember } from './members.ts'
+import { findToken, issueToken, takeToken } from './one-time-values.ts'
 import {
   assertPersonName,
   CREDENTIAL,
@@ -35,7 +36,6 @@ import {
   selectFactors,
   selectPerson,
   selectPersonByEmail,
-  useUpToken,
 } from './people.ts'
 import { setSessionAccount } from './session-store.ts'
 
@@ -43,12 +43,11 @@ type Routes = typeof identityRoutes
 type Handled = 'openInvitation' | 'acceptInvitation' | 'sendEmailVerification' | 'verifyEmail'
 
 const DONE = { ok: true } as const
-const VERIFY = 'verify-email'
-const VERIFY_VALID_MS = 86_400_000
+const BY_INVITATION = { isSteppedUp: false, how: 'invitation' }
 
 /** How people come in, and how an address is confirmed. */
 export function invitationRoutes(context: IdentityContext): Pick<IdentityArea<Routes>, Handled> {
-  const { db, keyring, origin, authentication, attempts, passwords } = context
+  const { db, keyring, origin, attempts, passwords } = context
 
   async function counted<Found>(call: AnyCall, find: () => Promise<Found | undefined>): Promise<Found> {
     const names = tokenNames(call.address)
@@ -59,19 +58,15 @@ export function invitationRoutes(context: IdentityContext): Pick<IdentityArea<Ro
     return found
   }
 
-  async function sendVerification(person: Pick<Person, 'id' | 'email'>, nowMs: number) {
-    const token = await authentication.issueToken(VERIFY, `${person.id} ${person.email}`, VERIFY_VALID_MS)
-    await queueMail(
-      db,
-      keyring,
-      { to: person.email, ...verificationMail(`${origin}/verify-email#${token}`) },
-      nowMs,
-    )
+  async function sendVerification(tx: Tx, { id, email }: Pick<Person, 'id' | 'email'>, nowMs: number) {
+    const token = await issueToken(tx, 'verify-email', { person_id: id, value: email }, nowMs)
+    const text = verificationMail(`${origin}/verify-email#${token}`)
+    await queueMail(tx, keyring, { to: email, ...text }, nowMs)
   }
 
   async function acceptAsOperator(call: AnyCall & { body: { token: string } }) {
     const invitation = await counted(call, () => findOperatorInvitation(db, call.body.token, call.nowMs))
-    const person = await db.transaction(async (tx) => {
+    return db.transaction(async (tx) => {
       if ((await claimOperatorInvitation(tx, invitation.id, call.nowMs)) === 0) throw linkInvalid()
       const known = await selectPersonByEmail(tx, invitation.email)
       if (known && known.kind !== 'operator') throw linkInvalid()
@@ -79,13 +74,12 @@ export function invitationRoutes(context: IdentityContext): Pick<IdentityArea<Ro
       const id =
         known?.id ??
         (await insertPerson(tx, { name, email, kind: 'operator', is_email_verified: false }, call.nowMs))
-      return { id, name }
+      // A link never stands in for a passkey. Who lost theirs has it reset on the server first.
+      const { has_passkey } = await selectFactors(tx, id)
+      if (has_passkey) return { reply: { next: 'passkey' as const } }
+      const setCookie = await startSession(tx, context, call, { id, name }, BY_INVITATION)
+      return { reply: { next: 'enrol' as const }, setCookie }
     })
-    // A link never stands in for a passkey. Who lost theirs has it reset on the server first.
-    const { has_passkey } = await selectFactors(db, person.id)
-    if (has_passkey) return { reply: { next: 'passkey' as const } }
-    const setCookie = await startSession(context, call, person, { isSteppedUp: false, how: 'invitation' })
-    return { reply: { next: 'enrol' as const }, setCookie }
   }
 
   return {
@@ -143,7 +137,7 @@ export function invitationRoutes(context: IdentityContext): Pick<IdentityArea<Ro
       assertPersonName(name)
       const hash = await passwords.hash(password)
       const is_email_verified = invitation.is_mailed_only
-      const person = await inAccount(db, invitation.account_id, async (tx) => {
+      const setCookie = await inAccount(db, invitation.account_id, async (tx) => {
         const claimed = await claimInvitation(tx, invitation, call.nowMs)
         if (!claimed) throw linkInvalid()
         const { email, role } = claimed
@@ -152,10 +146,9 @@ export function invitationRoutes(context: IdentityContext): Pick<IdentityArea<Ro
         await insertCredential(tx, credential, call.nowMs)
         await addMember(tx, { account_id: invitation.account_id, person_id: id, role }, call.nowMs)
         await recordJoin(tx, call, { id, name }, invitation)
-        return { id, name, email }
+        if (!is_email_verified) await sendVerification(tx, { id, email }, call.nowMs)
+        return startSession(tx, context, call, { id, name }, BY_INVITATION)
       })
-      if (!is_email_verified) await sendVerification(person, call.nowMs)
-      const setCookie = await startSession(context, call, person, { isSteppedUp: false, how: 'invitation' })
       return { reply: { next: 'enrol' }, setCookie }
     },
 
@@ -163,20 +156,20 @@ export function invitationRoutes(context: IdentityContext): Pick<IdentityArea<Ro
       const { person } = await requireCaller(context, call)
       if (person.is_email_verified) return { reply: DONE }
       await attempts.count(mailNames(person.email, call.address), call.nowMs)
-      await sendVerification(person, call.nowMs)
+      await db.transaction((tx) => sendVerification(tx, person, call.nowMs))
       return { reply: DONE }
     },
 
     async verifyEmail(call) {
-      const asked = await counted(call, () => authentication.findToken(VERIFY, call.body.token))
-      const [id = '', email] = asked.value.split(' ')
-      const person = await selectPerson(db, id)
+      const { token } = call.body
+      const asked = await counted(call, () => findToken(db, 'verify-email', token, call.nowMs))
+      const person = asked.person_id === null ? undefined : await selectPerson(db, asked.person_id)
       // The address may have changed since the mail was sent.
-      if (person?.email !== email || !person) throw linkInvalid()
+      if (!person || person.email !== asked.value) throw linkInvalid()
       await db.transaction(async (tx) => {
-        await markEmailVerified(tx, id, call.nowMs)
-        if ((await useUpToken(tx, asked.id)) === 0) throw linkInvalid()
-        await recordForPerson(tx, call, person, 'email.verify', id)
+        await markEmailVerified(tx, person.id, call.nowMs)
+        if (!(await takeToken(tx, 'verify-email', token, call.nowMs))) throw linkInvalid()
+        await recordForPerson(tx, call, person, 'email.verify', person.id)
       })
       return { reply: DONE }
     },

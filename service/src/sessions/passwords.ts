@@ -37,7 +37,8 @@ const HASHING: Hashing = { hash, verify, atOnceMax: AT_ONCE_MAX, waitingMax: WAI
 /** Both refuse with 503 when too many are waiting already. */
 export interface Passwords {
   hash(password: string): Promise<string>
-  verify(input: { hash: string; password: string }): Promise<boolean>
+  /** Takes as long, and is false, for somebody who has no password or does not exist. */
+  verify(hash: string | null | undefined, password: string): Promise<boolean>
   /** The hash was made with another cost; make a new one while the password is at hand. */
   isOutdated(hash: string): boolean
 }
@@ -54,10 +55,15 @@ export function createPasswords(
   }
   const head = `$argon2id$v=19$m=${memoryKib},t=${passes},p=1$`
   const queued = createHashQueue(hashing)
+  // The same characters typed on another keyboard may be composed differently.
+  const hashOf = (password: string) => queued(() => hashing.hash(password.normalize('NFKC'), options))
   return {
-    // The same characters typed on another keyboard may be composed differently.
-    hash: (password) => queued(() => hashing.hash(password.normalize('NFKC'), options)),
-    verify: ({ hash, password }) => queued(() => hashing.verify(hash, password.normalize('NFKC'))),
+    hash: hashOf,
+    async verify(stored, password) {
+      if (stored != null) return queued(() => hashing.verify(stored, password.normalize('NFKC')))
+      await hashOf(password)
+      return false
+    },
     isOutdated: (hash) => !hash.startsWith(head),
   }
 }

@@ -63,6 +63,14 @@ export const selectPersonByEmail = (db: Queryable, email: string) =>
       from people
      where email = ${tidyEmail(email)}`)
 
+/** With the hash of their password, if they have one. */
+export const selectSignIn = (db: Queryable, email: string) =>
+  db.maybeOne<Person & { readonly password_hash: string | null }>(sql`
+    select p.id, p.kind, p.name, p.email, p.email_verified, p.has_totp, c.password_hash
+      from people p
+      left join credentials c on c.person_id = p.id and c.provider = ${CREDENTIAL}
+     where p.email = ${tidyEmail(email)}`)
+
 export const selectPersonBySubject = (db: Queryable, provider: string, subject: string) =>
   db.maybeOne<Person>(sql`
     select p.id, p.kind, p.name, p.email, p.email_verified, p.has_totp
@@ -108,27 +116,24 @@ export async function putPassword(tx: Tx, person_id: string, hash: string, nowMs
   await insertCredential(tx, credential, nowMs)
 }
 
-/**
- * A mailed token, once: of two requests with the same one the second gets 0. The row stays for the audit row of this transaction, which asks
- * for it, and is deleted like every other whose time is over.
- */
-export const useUpToken = (tx: Tx, id: string) =>
-  tx.run(sql`
-    update verifications
-       set expires_at = clock_timestamp()
-     where id = ${id}
-       and expires_at > clock_timestamp()`)
-
-/** Sign-ins that wait for the second factor, and links to choose a new password. */
-export const forgetPending = (tx: Tx, person_id: string) =>
-  tx.run(sql`delete from verifications where value = ${person_id}`)
-
 export const selectPasswordHash = (db: Queryable, person_id: string) =>
   db.maybeOne<{ password_hash: string | null }>(sql`
     select password_hash
       from credentials
      where person_id = ${person_id}
        and provider = ${CREDENTIAL}`)
+
+/** Until the end of the transaction the password stays what it was when it was compared. False when it has changed since. */
+export async function holdPassword(tx: Tx, person_id: string, hash: string): Promise<boolean> {
+  const held = await tx.maybeOne(sql`
+    select id
+      from credentials
+     where person_id = ${person_id}
+       and provider = ${CREDENTIAL}
+       and password_hash = ${hash}
+       for no key update`)
+  return held !== undefined
+}
 
 /** Everything a second factor consists of. The password stays. */
 export async function removeFactors(tx: Tx, person_id: string, nowMs: number): Promise<void> {
@@ -142,54 +147,6 @@ export async function removeTotp(tx: Tx, person_id: string, nowMs: number): Prom
   )
   await tx.run(sql`delete from authenticator_apps where person_id = ${person_id}`)
 }
-
-export interface StoredPasskey {
-  readonly id: string
-  readonly name: string | null
-  readonly is_synced: boolean
-  readonly created_at: Date
-  readonly last_used_at: Date | null
-}
-
-export const selectPasskeys = (db: Queryable, person_id: string) =>
-  db.many<StoredPasskey>(sql`
-    select id, name, is_synced, created_at, last_used_at
-      from passkeys
-     where person_id = ${person_id}
-     order by created_at, id`)
-
-export const markPasskeyUsed = (db: Queryable, credential_id: string, nowMs: number) =>
-  db.run(sql`update passkeys set last_used_at = ${new Date(nowMs)} where credential_id = ${credential_id}`)
-
-/** Undefined: this person has no such passkey. */
-export const renamePasskey = (tx: Queryable, person_id: string, id: string, name: string) =>
-  tx.maybeOne<{ before: string | null }>(sql`
-    update passkeys k
-       set name = ${name}
-      from (select id, name from passkeys where id = ${id} and person_id = ${person_id} for no key update) old
-     where k.id = old.id
-    returning old.name as before`)
-
-export const deletePasskey = (tx: Queryable, person_id: string, id: string) =>
-  tx.maybeOne<{ name: string | null }>(sql`
-    delete from passkeys
-     where id = ${id}
-       and person_id = ${person_id}
-    returning name`)
-
-export const selectRecoveryCodes = (db: Queryable, person_id: string) =>
-  db.maybeOne<{ recovery_codes_encrypted: string }>(sql`
-    select recovery_codes_encrypted
-      from authenticator_apps
-     where person_id = ${person_id}
-       and is_confirmed`)
-
-export const updateRecoveryCodes = (tx: Queryable, person_id: string, encrypted: string) =>
-  tx.run(sql`
-    update authenticator_apps
-       set recovery_codes_encrypted = ${encrypted}
-     where person_id = ${person_id}
-       and is_confirmed`)
 
 export const ROLE_NAMES: Record<Role, string> = {
   owner: 'Owner',

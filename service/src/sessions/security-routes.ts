@@ -1,30 +1,20 @@
 import type { identityRoutes } from '@shopwire/contract/dashboard'
 import { refuse } from '../platform/trouble.ts'
-import {
-  CHALLENGE_S,
-  type IdentityContext,
-  recordForPerson,
-  requireCaller,
-  sessionCookie,
-  tellPerson,
-} from './context.ts'
+import { type IdentityContext, recordForPerson, requireCaller, sessionCookie, tellPerson } from './context.ts'
 import { COOKIES, clearCookie, setCookie } from './cookies.ts'
 import { deviceOf } from './device.ts'
 import { challengeOf, factorChecks } from './factor-checks.ts'
 import { shownPasskey } from './factor-routes.ts'
 import type { IdentityArea } from './identity-call.ts'
+import { forgetPending, secondsValid } from './one-time-values.ts'
+import { selectPasskeys } from './passkeys.ts'
 import {
   assertPersonName,
-  forgetPending,
-  markPasskeyUsed,
   selectAccountsOf,
   selectFactors,
-  selectPasskeys,
-  selectRecoveryCodes,
   updatePasswordHash,
   updatePersonName,
 } from './people.ts'
-import { tidyRecoveryCode, unsealCodes } from './recovery-codes.ts'
 import { endSession, endSessionsOf, listSessions, rotateSession, setSessionAccount } from './session-store.ts'
 
 type Routes = typeof identityRoutes
@@ -46,8 +36,8 @@ const passkeyFailed = () =>
 
 /** A person's own sign-in: stepping up, sessions, the password, the name. */
 export function securityRoutes(context: IdentityContext): Pick<IdentityArea<Routes>, Handled> {
-  const { db, authentication, passwords, limits, secret } = context
-  const { steppedUp, checkCode, checkTotp, assertPassword } = factorChecks(context)
+  const { db, apps, passkeys, passwords, limits } = context
+  const { steppedUp, withCode, assertPassword } = factorChecks(context)
 
   return {
     async stepUpWithTotp(call) {
@@ -55,42 +45,45 @@ export function securityRoutes(context: IdentityContext): Pick<IdentityArea<Rout
       const { has_totp } = await selectFactors(db, caller.person.id)
       if (!has_totp)
         throw refuse('conflict', 'You have no authenticator app. Set one up, or confirm with a passkey.')
-      await checkTotp(call, caller, call.body.code)
-      const cookies = await db.transaction((tx) => steppedUp(tx, call, caller, 'authenticator app'))
-      return { reply: DONE, setCookie: cookies }
+      const setCookie = await withCode(call, caller.person.id, async (tx) =>
+        (await apps.takeCode(tx, caller.person.id, call.body.code))
+          ? steppedUp(tx, call, caller, 'authenticator app')
+          : undefined,
+      )
+      return { reply: DONE, setCookie }
     },
 
     async stepUpWithRecoveryCode(call) {
       const caller = await requireCaller(context, call)
-      await checkCode(call, caller, () =>
-        authentication.isRecoveryCodeOf(caller.person.id, tidyRecoveryCode(call.body.code)),
-      )
-      const cookies = await db.transaction(async (tx) => {
+      const setCookie = await withCode(call, caller.person.id, async (tx) => {
+        if (!(await apps.takeRecoveryCode(tx, caller.person.id, call.body.code))) return undefined
         const renewed = await steppedUp(tx, call, caller, 'recovery code')
         await tellPerson(tx, context, call, caller.person, 'A recovery code was used in your session.')
         return renewed
       })
-      return { reply: DONE, setCookie: cookies }
+      return { reply: DONE, setCookie }
     },
 
     async beginPasskeyStepUp(call) {
       const { person } = await requireCaller(context, call)
-      const { options, challenge } = await authentication.beginPasskey(person.id)
-      return { reply: options, setCookie: [setCookie(COOKIES.challenge, challenge, CHALLENGE_S)] }
+      const { options, token } = await passkeys.begin(db, person.id, call.nowMs)
+      return {
+        reply: options,
+        setCookie: [setCookie(COOKIES.challenge, token, secondsValid('passkey-step-up'))],
+      }
     },
 
     async stepUpWithPasskey(call) {
       const caller = await requireCaller(context, call)
-      const response = call.body.response as { id?: unknown }
-      // Another person's passkey is a valid passkey, and no factor of this one. A passkey cannot be guessed, so none is counted: wrong
-      // codes of somebody who has the password do not hold it up.
-      if ((await authentication.finishPasskey(challengeOf(call), response)) !== caller.person.id)
-        throw passkeyFailed()
-      const cookies = await db.transaction(async (tx) => {
-        await markPasskeyUsed(tx, String(response.id), call.nowMs)
-        return steppedUp(tx, call, caller, 'passkey')
-      })
-      return { reply: DONE, setCookie: cookies }
+      const token = challengeOf(call)
+      // A passkey cannot be guessed, so none is counted: wrong codes of somebody who has the password do not hold it up.
+      const setCookie = await db.transaction(async (tx) =>
+        (await passkeys.finish(tx, caller.person.id, token, call.body.response, call.nowMs)) === undefined
+          ? undefined
+          : steppedUp(tx, call, caller, 'passkey'),
+      )
+      if (!setCookie) throw passkeyFailed()
+      return { reply: DONE, setCookie }
     },
 
     async switchAccount(call) {
@@ -104,21 +97,18 @@ export function securityRoutes(context: IdentityContext): Pick<IdentityArea<Rout
 
     async getSecurity(call) {
       const { person, session_id } = await requireCaller(context, call)
-      const [factors, passkeys, sessions, codes] = await Promise.all([
+      const [factors, own, sessions, recovery_codes_left] = await Promise.all([
         selectFactors(db, person.id),
         selectPasskeys(db, person.id),
         listSessions(db, person.id, limits, call.nowMs),
-        selectRecoveryCodes(db, person.id),
+        apps.countRecoveryCodes(db, person.id),
       ])
-      const left = codes
-        ? (JSON.parse(await unsealCodes(secret, codes.recovery_codes_encrypted)) as string[])
-        : []
       return {
         reply: {
           has_password: factors.has_password,
           has_totp: factors.has_totp,
-          recovery_codes_left: left.length,
-          passkeys: passkeys.map(shownPasskey),
+          recovery_codes_left,
+          passkeys: own.map(shownPasskey),
           sessions: sessions.map(({ user_agent, created_at, last_seen_at, ...session }) => ({
             ...session,
             is_current: session.id === session_id,

@@ -210,7 +210,6 @@ export const listSessions = (db: Queryable, person_id: string, limits: SessionLi
 export async function deleteExpired(db: Queryable, nowMs: number): Promise<void> {
   const now = new Date(nowMs)
   await db.run(sql`delete from sessions where expires_at < ${now}`)
-  await db.run(sql`delete from used_codes where expires_at < ${now}`)
   await db.run(sql`delete from sign_in_attempts where window_started_at < ${new Date(nowMs - 86_400_000)}`)
-  await db.run(sql`delete from verifications where expires_at < ${now}`)
+  await db.run(sql`delete from one_time_values where expires_at < ${now}`)
 }

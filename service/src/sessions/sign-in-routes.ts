@@ -1,16 +1,13 @@
 import type { identityRoutes } from '@shopwire/contract/dashboard'
 import type { Tx } from '../platform/db.ts'
+import { queueMail } from '../platform/mail.ts'
 import { refuse } from '../platform/trouble.ts'
-import { codeNames, mailNames, signInNames, tokenNames } from './attempts.ts'
-import { RESET } from './authentication.ts'
+import { mailNames, signInNames, tokenNames } from './attempts.ts'
 import {
   type AnyCall,
-  CHALLENGE_S,
-  codeFailed,
   findCaller,
   type IdentityContext,
   linkInvalid,
-  PENDING_S,
   recordForPerson,
   requireCaller,
   signInFailed,
@@ -18,25 +15,23 @@ import {
   tellPerson,
 } from './context.ts'
 import { COOKIES, clearCookie, csrfTokenOf, readCookie, setCookie } from './cookies.ts'
+import { factorChecks } from './factor-checks.ts'
 import type { IdentityArea } from './identity-call.ts'
+import { resetMail } from './mails.ts'
+import { findToken, forgetPending, issueToken, secondsValid, takeToken } from './one-time-values.ts'
 import {
-  forgetPending,
+  holdPassword,
   markEmailVerified,
-  markPasskeyUsed,
-  type Person,
   putPassword,
   selectAccountsOf,
   selectFactors,
-  selectPasswordHash,
   selectPerson,
   selectPersonByEmail,
+  selectSignIn,
   tidyEmail,
   updatePasswordHash,
-  useUpToken,
 } from './people.ts'
-import { tidyRecoveryCode } from './recovery-codes.ts'
 import { endSession, endSessionsOf, newToken } from './session-store.ts'
-import { burnCode } from './used-codes.ts'
 
 type Routes = typeof identityRoutes
 type Handled =
@@ -53,33 +48,30 @@ type Handled =
 
 const DONE = { ok: true } as const
 const VISITOR_S = 30 * 86_400
-const DUMMY_PERSON = 'nobody'
 
 /** Signing in and out, and getting back in. */
 export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes>, Handled> {
-  const { db, authentication, attempts, passwords, key } = context
+  const { db, keyring, origin, apps, passkeys, attempts, passwords, key } = context
+  const { withCode } = factorChecks(context)
 
   /** The second half of a sign-in by password. The state in between is no session and opens nothing. */
   async function finish(
     call: AnyCall,
-    check: (pending: string, person_id: string) => Promise<string | undefined>,
     how: string,
-    also?: (tx: Tx, person: Person) => Promise<unknown>,
+    takeCode: (tx: Tx, person_id: string) => Promise<boolean>,
+    tellThem?: string,
   ) {
-    const pending = readCookie(call.cookie, COOKIES.pending)
-    const person_id = pending && (await authentication.personOfPending(pending))
-    if (!pending || !person_id)
+    const token = readCookie(call.cookie, COOKIES.pending) ?? ''
+    const waiting = await findToken(db, 'second-factor', token, call.nowMs)
+    const person = waiting?.person_id ? await selectPerson(db, waiting.person_id) : undefined
+    if (person?.kind !== 'customer')
       throw refuse('sign_in_failed', 'Too much time has passed. Enter your address and password again.')
-    const names = codeNames(person_id, call.address)
-    await attempts.count(names, call.nowMs)
-    const proven = await check(pending, person_id)
-    const person = proven === person_id ? await selectPerson(db, person_id) : undefined
-    if (person?.kind !== 'customer') throw codeFailed()
-    await attempts.giveBack(names)
-    const setCookie = await startSession(context, call, person, {
-      isSteppedUp: true,
-      how,
-      ...(also && { also: (tx) => also(tx, person) }),
+    const setCookie = await withCode(call, person.id, async (tx) => {
+      // A wrong code gives it back, for the next one.
+      const isFirst = (await takeToken(tx, 'second-factor', token, call.nowMs)) !== undefined
+      if (!isFirst || !(await takeCode(tx, person.id))) return undefined
+      if (tellThem !== undefined) await tellPerson(tx, context, call, person, tellThem)
+      return startSession(tx, context, call, person, { isSteppedUp: true, how })
     })
     return { reply: { next: 'done' as const }, setCookie }
   }
@@ -105,7 +97,8 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
           expires_at: time(caller?.expires_at_ms),
           idle_expires_at: time(caller?.idle_expires_at_ms),
           is_second_factor_pending:
-            pending !== undefined && (await authentication.personOfPending(pending)) !== undefined,
+            pending !== undefined &&
+            (await findToken(db, 'second-factor', pending, call.nowMs)) !== undefined,
           company_sign_in: context.company?.name ?? null,
         },
         ...(session === undefined && {
@@ -121,69 +114,68 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
       const [email, { password }] = [tidyEmail(call.body.email), call.body]
       const names = signInNames(email, call.address)
       await attempts.count(names, call.nowMs)
-      const result = await attempts.compared(names, () => authentication.checkPassword(email, password))
-      const person_id =
-        result && 'pending' in result
-          ? await authentication.personOfPending(result.pending)
-          : result?.person_id
-      const person = await selectPerson(db, person_id ?? DUMMY_PERSON)
-      if (!result || !person || person.kind !== 'customer') throw signInFailed()
+      const found = await selectSignIn(db, email)
+      const isRight = await attempts.compared(names, () => passwords.verify(found?.password_hash, password))
+      if (!isRight || !found?.password_hash || found.kind !== 'customer') throw signInFailed()
+      const { password_hash, ...person } = found
       const [pair, from, everywhere] = names
       await attempts.forget(pair)
       await attempts.giveBack([from])
       await attempts.forget(everywhere)
-      const stored = await selectPasswordHash(db, person.id)
-      if (stored?.password_hash && passwords.isOutdated(stored.password_hash))
-        await updatePasswordHash(db, person.id, await passwords.hash(password), call.nowMs)
-      if ('pending' in result)
-        return {
-          reply: { next: 'totp' },
-          setCookie: [setCookie(COOKIES.pending, result.pending, PENDING_S)],
+      const renewed = passwords.isOutdated(password_hash) ? await passwords.hash(password) : undefined
+      return db.transaction(async (tx) => {
+        // Otherwise a sign-in that was begun with the old password could go on after a reset.
+        if (!(await holdPassword(tx, person.id, password_hash))) throw signInFailed()
+        if (renewed !== undefined) await updatePasswordHash(tx, person.id, renewed, call.nowMs)
+        const { has_totp, has_passkey } = await selectFactors(tx, person.id)
+        if (has_totp) {
+          const token = await issueToken(tx, 'second-factor', { person_id: person.id }, call.nowMs)
+          const cookie = setCookie(COOKIES.pending, token, secondsValid('second-factor'))
+          return { reply: { next: 'totp' }, setCookie: [cookie] }
         }
-      // The passkey stands for both factors, so it signs in by itself; nothing has to be remembered in between.
-      const { has_passkey } = await selectFactors(db, person.id)
-      if (has_passkey) return { reply: { next: 'passkey' } }
-      const cookies = await startSession(context, call, person, { isSteppedUp: false, how: 'password' })
-      return { reply: { next: 'enrol' }, setCookie: cookies }
+        // The passkey stands for both factors, so it signs in by itself; nothing has to be remembered in between.
+        if (has_passkey) return { reply: { next: 'passkey' } }
+        const how = { isSteppedUp: false, how: 'password' }
+        return { reply: { next: 'enrol' }, setCookie: await startSession(tx, context, call, person, how) }
+      })
     },
 
     async signInWithTotp(call) {
-      const check = async (pending: string, person_id: string) =>
-        (await burnCode(db, key, person_id, call.body.code, call.nowMs))
-          ? authentication.finishWithTotp(pending, call.body.code)
-          : undefined
-      return finish(call, check, 'password and authenticator app')
-    },
-
-    async signInWithRecoveryCode(call) {
-      const check = (pending: string) =>
-        authentication.finishWithRecoveryCode(pending, tidyRecoveryCode(call.body.code))
-      return finish(call, check, 'password and recovery code', (tx, person) =>
-        tellPerson(tx, context, call, person, 'A recovery code was used to sign in as you.'),
+      return finish(call, 'password and authenticator app', (tx, person_id) =>
+        apps.takeCode(tx, person_id, call.body.code),
       )
     },
 
-    async beginPasskeySignIn() {
-      const { options, challenge } = await authentication.beginPasskey()
-      return { reply: options, setCookie: [setCookie(COOKIES.challenge, challenge, CHALLENGE_S)] }
+    async signInWithRecoveryCode(call) {
+      return finish(
+        call,
+        'password and recovery code',
+        (tx, person_id) => apps.takeRecoveryCode(tx, person_id, call.body.code),
+        'A recovery code was used to sign in as you.',
+      )
+    },
+
+    async beginPasskeySignIn(call) {
+      const { options, token } = await passkeys.begin(db, null, call.nowMs)
+      return {
+        reply: options,
+        setCookie: [setCookie(COOKIES.challenge, token, secondsValid('passkey-sign-in'))],
+      }
     },
 
     async signInWithPasskey(call) {
-      const challenge = readCookie(call.cookie, COOKIES.challenge)
-      const response = call.body.response as { id?: unknown }
-      const person_id = challenge && (await authentication.finishPasskey(challenge, response))
-      const person = person_id ? await selectPerson(db, person_id) : undefined
-      if (!person)
+      const token = readCookie(call.cookie, COOKIES.challenge) ?? ''
+      const cookies = await db.transaction(async (tx) => {
+        const person_id = await passkeys.finish(tx, null, token, call.body.response, call.nowMs)
+        const person = person_id === undefined ? undefined : await selectPerson(tx, person_id)
+        return person && startSession(tx, context, call, person, { isSteppedUp: true, how: 'passkey' })
+      })
+      if (!cookies)
         throw refuse(
           'sign_in_failed',
           'This passkey is not known here, or too much time has passed. Try again, or use your password.',
         )
-      const setCookie = await startSession(context, call, person, {
-        isSteppedUp: true,
-        how: 'passkey',
-        also: (tx) => markPasskeyUsed(tx, String(response.id), call.nowMs),
-      })
-      return { reply: { next: 'done' }, setCookie }
+      return { reply: { next: 'done' }, setCookie: cookies }
     },
 
     async signOut(call) {
@@ -211,7 +203,12 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
       // After the answer: it is the same, and as fast, for an address that nobody has.
       context.later(async () => {
         const person = await selectPersonByEmail(db, email)
-        if (person?.kind === 'customer') await authentication.requestReset(email)
+        if (person?.kind !== 'customer') return
+        await db.transaction(async (tx) => {
+          const token = await issueToken(tx, 'reset-password', { person_id: person.id }, call.nowMs)
+          const text = resetMail(`${origin}/reset-password#${token}`)
+          await queueMail(tx, keyring, { to: person.email, ...text }, call.nowMs)
+        })
       })
       return { reply: DONE }
     },
@@ -219,16 +216,17 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
     async resetPassword(call) {
       const names = tokenNames(call.address)
       await attempts.count(names, call.nowMs)
-      const asked = await authentication.findToken(RESET, call.body.token)
-      const person: Person | undefined = asked && (await selectPerson(db, asked.value))
-      if (!asked || person?.kind !== 'customer') throw linkInvalid()
+      const { token } = call.body
+      const asked = await findToken(db, 'reset-password', token, call.nowMs)
+      const person = asked?.person_id ? await selectPerson(db, asked.person_id) : undefined
+      if (person?.kind !== 'customer') throw linkInvalid()
       await attempts.giveBack(names)
       const hash = await passwords.hash(call.body.password)
       // The link came by mail, so the mailbox is theirs. Whoever knew the old password, or asked for another link, is out.
       await db.transaction(async (tx) => {
         await markEmailVerified(tx, person.id, call.nowMs)
         await putPassword(tx, person.id, hash, call.nowMs)
-        if ((await useUpToken(tx, asked.id)) === 0) throw linkInvalid()
+        if (!(await takeToken(tx, 'reset-password', token, call.nowMs))) throw linkInvalid()
         await recordForPerson(tx, call, person, 'password.reset', person.id)
         await forgetPending(tx, person.id)
         await endSessionsOf(tx, person.id, null)

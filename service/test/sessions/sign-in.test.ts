@@ -99,7 +99,7 @@ test('somebody whose only second factor is a passkey is not signed in by the pas
 test('open connections go on signing people in after the tables got new columns', async () => {
   const { browser, email } = await identity.newMember(account_id, 'viewer')
   const { secret } = await enrolTotp(browser)
-  const tables = ['people', 'credentials', 'authenticator_apps', 'passkeys', 'verifications', 'sessions']
+  const tables = ['people', 'credentials', 'authenticator_apps', 'passkeys', 'one_time_values', 'sessions']
   for (const table of tables) await identity.database.asOwner(`alter table ${table} add column later text`)
   const again = identity.browser()
   expect(await again.call('signInWithPassword', { email, password: PASSWORD })).toEqual({ next: 'totp' })

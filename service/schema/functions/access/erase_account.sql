@@ -51,7 +51,6 @@ begin
    where account_id = p_account_id;
   update key_last_uses set last_address = null where account_id = p_account_id;
   delete from people where id = any (v_people);
-  delete from verifications where value = any (v_people);
   delete from invitations where account_id = p_account_id;
   delete from invitations where email = any (v_emails) and (accepted_at is not null or withdrawn_at is not null or expires_at <= p_at);
   update sessions set account_id = null where account_id = p_account_id;

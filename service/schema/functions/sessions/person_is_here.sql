@@ -23,7 +23,8 @@ as $$
                         -- Changed in this transaction.
                         and i.xmin = pg_current_xact_id()::xid)
           or exists (select
-                       from verifications v
-                      where split_part(v.value, ' ', 1) = p_person_id
-                        and v.xmin = pg_current_xact_id()::xid))
+                       from one_time_values o
+                      where o.person_id = p_person_id
+                        and o.used_at is not null
+                        and o.xmin = pg_current_xact_id()::xid))
 $$;
