@@ -142,13 +142,14 @@ export async function walkIdentity(on: { database: TestDatabase; keyring: Keyrin
     },
   })
   while ((await send()) > 0);
+  const confirmation = texts.find((text) => text.includes('/confirm-alerts#'))
+  await identity.browser().call('confirmAlertAddress', { token: tokenIn(confirmation ?? '') })
+  await alerts.removeAlertAddress(call({ email: 'books@example.com' }))
+  // Ends the sessions of the owner.
   const reset = texts.find((text) => text.includes('/reset-password#'))
   await identity.browser().call('resetPassword', { token: tokenIn(reset ?? ''), password: PASSWORD })
   const verification = texts.find((text) => text.includes('/verify-email#'))
   await identity.browser().call('verifyEmail', { token: tokenIn(verification ?? '') })
-  const confirmation = texts.find((text) => text.includes('/confirm-alerts#'))
-  await identity.browser().call('confirmAlertAddress', { token: tokenIn(confirmation ?? '') })
-  await alerts.removeAlertAddress(call({ email: 'books@example.com' }))
   await deleteOldMail(database.worker, identity.nowMs() + MONTH_MS)
   await deleteExpired(database.worker, identity.nowMs() + MONTH_MS)
 }

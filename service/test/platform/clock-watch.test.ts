@@ -167,7 +167,7 @@ test.each([
   },
 )
 
-test('a worker whose own clock is a year off goes by that of the database, and does nothing periodic', async () => {
+test('threat 75: a worker whose own clock is a year off goes by that of the database, and does nothing periodic', async () => {
   const time = timeOf(database.worker, { clock: { nowMs: () => Date.now() + 365 * 24 * HOUR_MS } })
   await time.measure()
   expect(time.problem()).toMatch(/the clock of this worker is \d+ minutes ahead of that of the database/)

@@ -111,7 +111,7 @@ describe.each(['api', 'dashboard'] as const)(
 describe.each(['api', 'dashboard', 'worker', 'operator'] as const)(
   'threat 70: what was revoked stays revoked with the login of the %s',
   (role) => {
-    test('the access version is not set back, and not so high that nothing can be revoked any more', async () => {
+    test('threat 78: the access version is not set back, and not so high that nothing can be revoked any more', async () => {
       for (const version of ['access_version - 1', '9223372036854775807'])
         await expect(
           asIntruder(role, `update accounts set access_version = ${version} where id = '${shop.account.id}'`),

@@ -127,7 +127,7 @@ test('open streams are not in flight; a download is until it was read', async ()
     new Promise<{ status: number; close(): void }>((resolve, reject) => {
       const options = {
         port: dashboard.port,
-        path: `/api/${name}`,
+        path: `/api/${name}?account=${owner.account_id}`,
         headers: { cookie: owner.cookie },
         agent: false,
       }

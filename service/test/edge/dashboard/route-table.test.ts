@@ -126,6 +126,8 @@ const ABOUT_NO_ACCOUNT: readonly string[] = [
   'switchAccount',
   'openInvitation',
   'acceptInvitation',
+  // By the link of a mail, signed in or not.
+  'confirmAlertAddress',
   // Signing in and out.
   'signInWithPassword',
   'signInWithTotp',
