@@ -1,8 +1,8 @@
 -- Prices a cart as it stands now. The only rule for what a line costs and whether it can be bought: quotes show its rows, and
 -- orders are placed on them. Without a search_path of its own, because PostgreSQL then puts it into the statement that calls it instead of
 -- planning it anew for every order. So its tables are written with their schema; functions are never looked up among temporary objects.
--- The pool's level is read without its lock, which deliveries hold: links that were sold and are not yet assigned still count as left, so
--- orders placed at the same moment may exceed it. Those wait for more links, as they would if a link turned out to be damaged.
+-- The pool's level is read without its lock, which deliveries hold. Links that were sold and are not yet assigned still count as left: while
+-- deliveries lag behind sales, orders may exceed the pool by as much as waits. Those wait for more links.
 create or replace function price_cart(p_ids text[], p_qtys integer[], p_expected bigint[])
 returns table (
   n integer, id text, qty integer, expected_price_cents bigint,
