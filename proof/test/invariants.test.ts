@@ -369,6 +369,18 @@ const plants: readonly Plant[] = [
     id: DELIVERED,
   },
   {
+    rule: 'M30',
+    wrong: 'a unit that counts as sold and not assigned, and no order has it',
+    sql: `insert into unassigned_units (item_id, slot, units) values ('${FROM_POOL}', 0, 1)`,
+    id: `'${FROM_POOL}'`,
+  },
+  {
+    rule: 'M30',
+    wrong: 'an order that waits for links which nobody counted',
+    sql: `delete from unassigned_units where item_id = '${BY_HAND}'`,
+    id: `'${BY_HAND}'`,
+  },
+  {
     rule: 'W01',
     wrong: 'a delivered order without an event',
     sql: `delete from events where type = 'order.delivered' and order_id = ${DELIVERED}`,

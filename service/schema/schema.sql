@@ -512,6 +512,43 @@ begin
 end
 $$;
 
+CREATE FUNCTION shopwire.count_unassigned(p_item_ids text[], p_units integer[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+begin
+  with changes as materialized (
+    select c.item_id, sum(c.units)::integer as units
+      from unnest(p_item_ids, p_units) as c (item_id, units)
+     group by c.item_id
+  ), places as materialized (
+    select c.item_id, c.units, free.slot
+      from changes c
+      left join lateral (
+        select u.slot
+          from unassigned_units u
+         where u.item_id = c.item_id
+         order by u.slot
+         limit 1
+           for no key update skip locked
+      ) free on true
+  ), changed as (
+    update unassigned_units u
+       set units = u.units + p.units
+      from places p
+     where u.item_id = p.item_id
+       and u.slot = p.slot
+  )
+  insert into unassigned_units (item_id, slot, units)
+  select p.item_id, pg_current_xact_id()::text::bigint, p.units
+    from places p
+   where p.slot is null;
+end
+$$;
+
 CREATE FUNCTION shopwire.credit_paid_top_up(p_account_id text, p_top_up_id text, p_payment text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
@@ -1259,6 +1296,12 @@ begin
   insert into jobs (account_id, queue, subject, run_at, created_at)
   select account_id, 'fulfil', order_id, clock_timestamp(), created_at
     from bought;
+
+  if 'bought' = any (verdicts) then
+    perform count_unassigned(array_agg(p_item_ids[l.n]), array_agg(p_qtys[l.n]))
+       from generate_series(1, cardinality(p_item_ids)) as l (n)
+      where verdicts[v_places[l.n]] = 'bought';
+  end if;
 end
 $$;
 
@@ -1282,11 +1325,11 @@ CREATE FUNCTION shopwire.price_cart(p_ids text[], p_qtys integer[], p_expected b
            when i.id is null then 'sold_out'
            when not (i.is_for_sale and i.has_supply) then 'sold_out'
            when i.available_until <= clock_timestamp() then 'sold_out'
-           when c.qty > s.pool_left then 'sold_out'
+           when c.qty > s.units_left then 'sold_out'
            when c.expected is not null and c.expected <> i.price_cents then 'price_changed'
            else 'ok'
          end,
-         coalesce(s.pool_left between 1 and c.qty - 1, false)
+         coalesce(s.units_left between 1 and c.qty - 1, false)
     from unnest(p_ids, p_qtys, p_expected) with ordinality as c (id, qty, expected, n)
     -- One look-up per line by the primary key, whatever size of cart the planner assumes.
     left join lateral (
@@ -1297,7 +1340,11 @@ CREATE FUNCTION shopwire.price_cart(p_ids text[], p_qtys integer[], p_expected b
     ) i on true
     -- An item with another source is never held back by its pool.
     left join lateral (
-      select item_supply.pool_left
+      select item_supply.pool_left - coalesce((
+               select sum(unassigned_units.units)
+                 from shopwire.unassigned_units
+                where unassigned_units.item_id = item_supply.item_id
+             ), 0) as units_left
         from shopwire.item_supply
        where item_supply.item_id = c.id
          and item_supply.source = 'pool'
@@ -2711,6 +2758,13 @@ END),
 )
 WITH (autovacuum_vacuum_insert_scale_factor='0.02', autovacuum_analyze_scale_factor='0.02');
 
+CREATE TABLE shopwire.unassigned_units (
+    item_id text NOT NULL COLLATE pg_catalog."C",
+    slot bigint NOT NULL,
+    units integer NOT NULL
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0', vacuum_truncate=off);
+
 CREATE TABLE shopwire.verify_runs (
     id text NOT NULL COLLATE pg_catalog."C",
     finished_at timestamp with time zone NOT NULL,
@@ -3053,6 +3107,9 @@ ALTER TABLE ONLY shopwire.top_ups
 
 ALTER TABLE ONLY shopwire.transfers
     ADD CONSTRAINT transfers_pkey PRIMARY KEY (account_id, seq);
+
+ALTER TABLE ONLY shopwire.unassigned_units
+    ADD CONSTRAINT unassigned_units_pkey PRIMARY KEY (item_id, slot);
 
 ALTER TABLE ONLY shopwire.verify_runs
     ADD CONSTRAINT verify_runs_pkey PRIMARY KEY (id);
@@ -3636,6 +3693,10 @@ REVOKE ALL ON FUNCTION shopwire.collect_owed(p_account_id text, p_at timestamp w
 
 REVOKE ALL ON FUNCTION shopwire.confirm_top_up(p_account_id text, p_top_up_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION shopwire.confirm_top_up(p_account_id text, p_top_up_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
+
+REVOKE ALL ON FUNCTION shopwire.count_unassigned(p_item_ids text[], p_units integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.count_unassigned(p_item_ids text[], p_units integer[]) TO shopwire_operator_rights;
+GRANT ALL ON FUNCTION shopwire.count_unassigned(p_item_ids text[], p_units integer[]) TO shopwire_worker_rights;
 
 REVOKE ALL ON FUNCTION shopwire.credit_paid_top_up(p_account_id text, p_top_up_id text, p_payment text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION shopwire.credit_paid_top_up(p_account_id text, p_top_up_id text, p_payment text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_worker_rights;
@@ -4886,6 +4947,17 @@ GRANT SELECT,INSERT ON TABLE shopwire.transfers TO shopwire_functions;
 GRANT SELECT ON TABLE shopwire.transfers TO shopwire_operator_rights;
 GRANT SELECT ON TABLE shopwire.transfers TO shopwire_readonly_rights;
 GRANT SELECT ON TABLE shopwire.transfers TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.unassigned_units TO shopwire_functions;
+GRANT SELECT ON TABLE shopwire.unassigned_units TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.unassigned_units TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.unassigned_units TO shopwire_worker_rights;
+
+GRANT SELECT(item_id) ON TABLE shopwire.unassigned_units TO shopwire_api_rights;
+GRANT SELECT(item_id) ON TABLE shopwire.unassigned_units TO shopwire_dashboard;
+
+GRANT SELECT(units) ON TABLE shopwire.unassigned_units TO shopwire_api_rights;
+GRANT SELECT(units) ON TABLE shopwire.unassigned_units TO shopwire_dashboard;
 
 GRANT SELECT,INSERT ON TABLE shopwire.verify_runs TO shopwire_operator_rights;
 GRANT SELECT ON TABLE shopwire.verify_runs TO shopwire_readonly_rights;

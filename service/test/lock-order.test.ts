@@ -201,7 +201,10 @@ test('every transaction locks rows in the documented order, and every locking st
   await operator.loadPool(first, links(2))
   await operator.loadPool(second, links(2))
   await buy({ id: second })
+  // An item that is delivered by hand is never short.
+  await operator.chooseSource(second, { source: 'hand' })
   const cancelled = await buy({ id: first, qty: 2 }, { id: second, qty: 2 })
+  await operator.chooseSource(second, { source: 'pool' })
   await fulfilAll()
   await operator.cancelOrder(cancelled, 'test')
   supplier.answers(() => ({ status: 500 }))
@@ -390,7 +393,9 @@ async function recoverFromLoss(
   }
   let count = 0
   const links = ['https://gift.example/lost-1', 'https://gift.example/lost-2'] as const
+  for (const id of [first, second]) await operator.chooseSource(id, { source: 'hand' })
   const [pooled, held, waiting] = [await buy(first), await buy(second), await buy(second)]
+  for (const id of [first, second]) await operator.chooseSource(id, { source: 'pool' })
   const hash = (link: string) => vault.fingerprint(link)
   const sold = (order_id: string, item_id: string, link: string) => ({
     ...{ at: new Date(), account_id: account.id, order_id, line: 1, unit: 1, item_id, source: 'pool' },

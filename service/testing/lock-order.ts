@@ -61,6 +61,7 @@ export const LOCK_ORDER = [
   'order_backlog',
   'waiting_lines',
   'jobs',
+  'unassigned_units',
   'people',
   'credentials',
   'one_time_values',

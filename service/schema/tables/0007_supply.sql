@@ -36,6 +36,18 @@ create table item_supply (
   constraint item_supply_fallback check (fallback is null or (supplier is not null and fallback <> supplier))
 );
 
+-- Units that were sold and have no link yet, by item: the sum over its rows. There are as many rows as transactions have changed the item's count
+-- at once, because each changes one that no other holds. Written by count_unassigned alone.
+create table unassigned_units (
+  item_id text collate "C" not null,
+  -- The transaction that made the row.
+  slot bigint not null,
+  units integer not null,
+  primary key (item_id, slot)
+)
+-- Updated by every order, so pages have room to stay out of the index.
+with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
+
 -- Every link this store has ever held, as a keyed hash, for ever: none is taken in twice, even after the link itself is gone.
 create table link_fingerprints (
   hash bytea primary key,

@@ -12,7 +12,15 @@ import { selectIsOwed } from '../supply/request-queries.ts'
 import { recordEvent } from '../webhooks/events.ts'
 import { finishDelivery, keepLinks, type OrderName } from './delivery.ts'
 import { deleteOrderLinks, type HeldLinkRow, selectLostLink, selectOrderLinkHashes } from './link-queries.ts'
-import { lockOrder, type OrderRow, selectOpenLines, selectOrder, updateCancelled } from './queries.ts'
+import {
+  countNoLongerOpen,
+  lockOrder,
+  type OpenLine,
+  type OrderRow,
+  selectOpenLines,
+  selectOrder,
+  updateCancelled,
+} from './queries.ts'
 import { endOrderJob } from './waiting.ts'
 
 /**
@@ -36,9 +44,11 @@ export async function cancelOrder(
   await updateCancelled(tx, account_id, order_id, new Date(nowMs), reason)
   await refund(tx, account_id, order_id, nowMs)
   const { is_owed } = await selectIsOwed(tx, account_id, order_id)
+  const open = await selectOpenLines(tx, account_id, order_id)
   await giveBackLinks(tx, vault, order, nowMs)
   await recordEvent(tx, { type: 'order.cancelled', account_id, order_id }, nowMs)
   await endOrderJob(tx, order, is_owed)
+  await countNoLongerOpen(tx, unitsOf(open))
   return { order: await finalOrder(tx, order, 'cancelled'), isNew: true }
 }
 
@@ -99,8 +109,12 @@ export async function deliverByHand(
   }
   await finishDelivery(tx, journal, order, nowMs)
   await endOrderJob(tx, order, is_owed)
+  await countNoLongerOpen(tx, unitsOf(open))
   return { order: await finalOrder(tx, order, 'delivered'), isNew: true }
 }
+
+const unitsOf = (open: readonly OpenLine[]) =>
+  open.map(({ item_id, missing }) => ({ item_id, units: missing }))
 
 function checkLinks(links: readonly string[]): string[] {
   return links.map((link, n) => checkLink(link, `Link ${n + 1}`))

@@ -13,7 +13,7 @@ import { type ItemSupply, lockItemSupply, selectItemSupply } from '../supply/que
 import { endRequest, type OverCost, recordReceived } from '../supply/receive.ts'
 import { type OrderRequestRow, takeOverRequests } from '../supply/request-queries.ts'
 import { finishDelivery, keepLinks } from './delivery.ts'
-import { lockOrder, type OpenLine, selectOpenLines } from './queries.ts'
+import { countNoLongerOpen, lockOrder, type OpenLine, selectOpenLines } from './queries.ts'
 import { startWaiting, stopWaiting } from './waiting-lines.ts'
 
 export interface FulfilDeps {
@@ -252,6 +252,7 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, received?: Received): 
   const forLine = answered?.stage === 'written_off' ? undefined : received?.line
 
   const still: OpenLine[] = []
+  const assigned: { item_id: string; units: number }[] = []
   const changedPools: string[] = []
   const setAside: PoolPlace[] = []
   const low: { item_id: string; pool_left: number }[] = []
@@ -276,6 +277,7 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, received?: Received): 
       changedPools.push(line.item_id)
     }
     if (missing > 0) still.push({ ...line, held, missing })
+    if (missing < line.missing) assigned.push({ item_id: line.item_id, units: line.missing - missing })
   }
   // The line was filled, or the order has ended, while the supplier was at work. The links it made go to the pool.
   const refilled = received && fresh.length > 0 ? [received.item_id] : []
@@ -291,6 +293,7 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, received?: Received): 
   if (job.attempts > 1) await stopWaiting(tx, order)
   await startWaiting(tx, order, still)
   if (isDone) await finishJob(tx, job)
+  await countNoLongerOpen(tx, assigned)
   const deliveredAfterMs =
     isDelivered && locked ? Math.max(0, nowMs - locked.created_at.getTime()) : undefined
   return { open: still, requests, soldBefore, overCost: ended?.overCost, setAside, low, deliveredAfterMs }

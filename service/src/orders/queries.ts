@@ -229,6 +229,13 @@ export const selectOpenLines = (tx: Queryable, account_id: string, order_id: str
     having l.qty > count(k.unit)
      order by l.line`)
 
+/** Fewer units wait for links: these were assigned some, or will get none because their order is cancelled. */
+export const countNoLongerOpen = (tx: Tx, lines: readonly { item_id: string; units: number }[]) =>
+  lines.length === 0
+    ? undefined
+    : tx.run(sql`
+        select count_unassigned(${lines.map(({ item_id }) => item_id)}::text[], ${lines.map(({ units }) => -units)}::integer[])`)
+
 /** By the order's id alone: the time in the id limits the search to a few pages. */
 export const selectOrderOwner = (db: Queryable, id: string, created_at: Date) =>
   db.maybeOne<{ account_id: string }>(sql`

@@ -447,3 +447,32 @@ function numbers(oid: number): (text: string) => unknown {
   return pg.types.getTypeParser(oid) as (text: string) => unknown
 }
 const textsOf = pg.types.getTypeParser(1016 as number, 'text') as (text: string) => unknown
+
+test.each(['always', 'adaptive'] as const)(
+  '64 callers at once, batches %s, and no worker: a pool of 300 is oversold by no more orders than are placed at once',
+  async (mode) => {
+    const [pool, callers] = [300, 64]
+    const id = mode === 'adaptive' ? '500000000000000006' : '500000000000000007'
+    await putItems(shop.database.operator, [itemOf(id, { price_cents: 1 })])
+    const links = Array.from({ length: pool }, (_, n) => `https://gift.example/${mode}-${n}`)
+    await shop.operator.loadPool(id, links)
+    const accounts = await Promise.all(
+      Array.from({ length: callers }, () => newAccount({ hasEndpoint: false })),
+    )
+    const place = placeInBatches(shop.database.api, { mode })
+    const buyUntilRefused = async (account_id: string) => {
+      const { access_version } = await getAccount(shop.database.operator, account_id)
+      for (let bought = 0; ; bought += 1) {
+        const idempotency_key = randomBytes(8).toString('hex')
+        const order = orderWith({ account_id, access_version, idempotency_key, cart: [{ id, qty: 1 }] })
+        const { verdict } = await place(order)
+        if (verdict === 'item_unavailable') return bought
+        expect(verdict).toBe('bought')
+      }
+    }
+    const bought = await Promise.all(accounts.map(buyUntilRefused))
+    const sold = bought.reduce((sum, n) => sum + n, 0)
+    expect(sold).toBeGreaterThanOrEqual(pool)
+    expect(sold - pool).toBeLessThan(callers)
+  },
+)

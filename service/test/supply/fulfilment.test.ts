@@ -156,6 +156,32 @@ describe('from a pool', () => {
     await untilStatus(await buy({ id: item, qty: 3 }), 'delivered')
   })
 
+  test('units that are sold and not assigned yet are no longer for sale: by quote, by order, until their order is cancelled', async () => {
+    const item = await newItem()
+    await shop.operator.loadPool(item, linksOf(5))
+    const buyNow = async (qty: number) => {
+      const { status, body } = await shop.call('POST', '/v1/orders', {
+        body: JSON.stringify({ items: [{ id: item, qty }], idempotency_key: fresh('order') }),
+      })
+      return status === 201 ? (body.id as string) : body.error.message
+    }
+    const quoted = async (qty: number) =>
+      (await shop.call('POST', '/v1/quote', { body: JSON.stringify({ items: [{ id: item, qty }] }) })).body
+        .lines[0].status
+    await worker.stop()
+    const first = await buyNow(3)
+    expect(await buyNow(3)).toContain(`${item} (fewer than 3 left)`)
+    expect([await quoted(3), await quoted(2)]).toEqual(['sold_out', 'ok'])
+    const second = await buyNow(2)
+    expect(await buyNow(1)).not.toContain('fewer than')
+    expect(await quoted(1)).toBe('sold_out')
+    await shop.operator.cancelOrder(first, 'test')
+    const third = await buyNow(3)
+    worker = startWorker(shop, { write: (line) => void lines.push(line) })
+    for (const id of [second, third]) await untilStatus(id, 'delivered')
+    expect(await quoted(1)).toBe('sold_out')
+  })
+
   test('an order with too few links stays paid and keeps those it has; loading the pool delivers it', async () => {
     const item = await newItem()
     const [early, late] = [linksOf(1), linksOf(2)]

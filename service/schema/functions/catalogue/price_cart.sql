@@ -1,8 +1,8 @@
 -- Prices a cart as it stands now. The only rule for what a line costs and whether it can be bought: quotes show its rows, and
 -- orders are placed on them. Without a search_path of its own, because PostgreSQL then puts it into the statement that calls it instead of
 -- planning it anew for every order. So its tables are written with their schema; functions are never looked up among temporary objects.
--- The pool's level is read without its lock, which deliveries hold. Links that were sold and are not yet assigned still count as left: while
--- deliveries lag behind sales, orders may exceed the pool by as much as waits. Those wait for more links.
+-- An item that comes from a pool alone is sold as far as the pool goes beyond what is sold and not yet assigned. Both are read without a lock:
+-- orders that are placed at the same moment do not see each other, so a few may get less than they bought until more links arrive.
 create or replace function price_cart(p_ids text[], p_qtys integer[], p_expected bigint[])
 returns table (
   n integer, id text, qty integer, expected_price_cents bigint,
@@ -16,11 +16,11 @@ language sql stable as $$
            when i.id is null then 'sold_out'
            when not (i.is_for_sale and i.has_supply) then 'sold_out'
            when i.available_until <= clock_timestamp() then 'sold_out'
-           when c.qty > s.pool_left then 'sold_out'
+           when c.qty > s.units_left then 'sold_out'
            when c.expected is not null and c.expected <> i.price_cents then 'price_changed'
            else 'ok'
          end,
-         coalesce(s.pool_left between 1 and c.qty - 1, false)
+         coalesce(s.units_left between 1 and c.qty - 1, false)
     from unnest(p_ids, p_qtys, p_expected) with ordinality as c (id, qty, expected, n)
     -- One look-up per line by the primary key, whatever size of cart the planner assumes.
     left join lateral (
@@ -31,7 +31,11 @@ language sql stable as $$
     ) i on true
     -- An item with another source is never held back by its pool.
     left join lateral (
-      select item_supply.pool_left
+      select item_supply.pool_left - coalesce((
+               select sum(unassigned_units.units)
+                 from shopwire.unassigned_units
+                where unassigned_units.item_id = item_supply.item_id
+             ), 0) as units_left
         from shopwire.item_supply
        where item_supply.item_id = c.id
          and item_supply.source = 'pool'

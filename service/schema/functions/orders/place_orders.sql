@@ -257,6 +257,12 @@ begin
   insert into jobs (account_id, queue, subject, run_at, created_at)
   select account_id, 'fulfil', order_id, clock_timestamp(), created_at
     from bought;
+
+  if 'bought' = any (verdicts) then
+    perform count_unassigned(array_agg(p_item_ids[l.n]), array_agg(p_qtys[l.n]))
+       from generate_series(1, cardinality(p_item_ids)) as l (n)
+      where verdicts[v_places[l.n]] = 'bought';
+  end if;
 end
 $$;
 
