@@ -13,7 +13,7 @@ import { recordEvent } from '../webhooks/events.ts'
 import { finishDelivery, keepLinks, type OrderName } from './delivery.ts'
 import { deleteOrderLinks, type HeldLinkRow, selectLostLink, selectOrderLinkHashes } from './link-queries.ts'
 import {
-  countNoLongerOpen,
+  countUnassigned,
   lockOrder,
   type OpenLine,
   type OrderRow,
@@ -48,7 +48,7 @@ export async function cancelOrder(
   await giveBackLinks(tx, vault, order, nowMs)
   await recordEvent(tx, { type: 'order.cancelled', account_id, order_id }, nowMs)
   await endOrderJob(tx, order, is_owed)
-  await countNoLongerOpen(tx, unitsOf(open))
+  await countUnassigned(tx, allOf(open))
   return { order: await finalOrder(tx, order, 'cancelled'), isNew: true }
 }
 
@@ -109,12 +109,13 @@ export async function deliverByHand(
   }
   await finishDelivery(tx, journal, order, nowMs)
   await endOrderJob(tx, order, is_owed)
-  await countNoLongerOpen(tx, unitsOf(open))
+  await countUnassigned(tx, allOf(open))
   return { order: await finalOrder(tx, order, 'delivered'), isNew: true }
 }
 
-const unitsOf = (open: readonly OpenLine[]) =>
-  open.map(({ item_id, missing }) => ({ item_id, units: missing }))
+/** No unit of these lines waits for a link any more. */
+const allOf = (open: readonly OpenLine[]) =>
+  open.map(({ item_id, missing }) => ({ item_id, units: -missing }))
 
 function checkLinks(links: readonly string[]): string[] {
   return links.map((link, n) => checkLink(link, `Link ${n + 1}`))

@@ -13,7 +13,7 @@ import { type ItemSupply, lockItemSupply, selectItemSupply } from '../supply/que
 import { endRequest, type OverCost, recordReceived } from '../supply/receive.ts'
 import { type OrderRequestRow, takeOverRequests } from '../supply/request-queries.ts'
 import { finishDelivery, keepLinks } from './delivery.ts'
-import { countNoLongerOpen, lockOrder, type OpenLine, selectOpenLines } from './queries.ts'
+import { countUnassigned, lockOrder, type OpenLine, selectOpenLines } from './queries.ts'
 import { startWaiting, stopWaiting } from './waiting-lines.ts'
 
 export interface FulfilDeps {
@@ -277,7 +277,7 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, received?: Received): 
       changedPools.push(line.item_id)
     }
     if (missing > 0) still.push({ ...line, held, missing })
-    if (missing < line.missing) assigned.push({ item_id: line.item_id, units: line.missing - missing })
+    if (missing < line.missing) assigned.push({ item_id: line.item_id, units: missing - line.missing })
   }
   // The line was filled, or the order has ended, while the supplier was at work. The links it made go to the pool.
   const refilled = received && fresh.length > 0 ? [received.item_id] : []
@@ -293,7 +293,7 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, received?: Received): 
   if (job.attempts > 1) await stopWaiting(tx, order)
   await startWaiting(tx, order, still)
   if (isDone) await finishJob(tx, job)
-  await countNoLongerOpen(tx, assigned)
+  await countUnassigned(tx, assigned)
   const deliveredAfterMs =
     isDelivered && locked ? Math.max(0, nowMs - locked.created_at.getTime()) : undefined
   return { open: still, requests, soldBefore, overCost: ended?.overCost, setAside, low, deliveredAfterMs }

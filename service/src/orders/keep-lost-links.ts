@@ -4,6 +4,7 @@ import { markPools, returnToPool } from '../supply/pool.ts'
 import { changePoolLeft, lockItemSupply } from '../supply/queries.ts'
 import type { LostLink } from './compare-journal.ts'
 import { insertOrderLinks, type OrderLineName } from './link-queries.ts'
+import { countUnassigned } from './queries.ts'
 import { retryOrder } from './waiting.ts'
 
 export interface LostLinksKept {
@@ -53,9 +54,13 @@ export async function keepLostLinks(
     // On the list by now, so it goes to the pool set aside.
     await returnToPool(tx, vault, link.item_id, [open], nowMs)
   }
-  const orders = await giveBack(tx, vault, paid, at)
+  const { orders, itemsOfLinks } = await giveBack(tx, vault, paid, at)
   await markPools(tx, items, nowMs)
   for (const { account_id, order_id } of orders) await retryOrder(tx, account_id, order_id)
+  await countUnassigned(tx, [
+    ...taken.map(({ item_id }) => ({ item_id, units: 1 })),
+    ...itemsOfLinks.map((item_id) => ({ item_id, units: -1 })),
+  ])
   return {
     recorded: fresh.length,
     set_aside: set_aside.reduce((sum, { links }) => sum + links, 0),
@@ -78,9 +83,10 @@ async function inBatches<In, Out>(
 /** As the database sorts ids. */
 const compareTexts = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
-/** Moves links from the pool to the units they were delivered for. Returns the orders that got any. */
+/** Moves links from the pool to the units they were delivered for. Returns the orders that got any, and the item of each link. */
 async function giveBack(tx: Tx, vault: LinkVault, paid: readonly LostLink[], at: Date) {
   const orders = new Map<string, Pick<LostLink, 'account_id' | 'order_id'>>()
+  const itemsOfLinks: string[] = []
   for (const link of paid) {
     const place: OrderLineName = { account_id: link.account_id, order_id: link.order_id, line: link.line }
     const row = await takeForUnit(tx, link)
@@ -89,9 +95,10 @@ async function giveBack(tx: Tx, vault: LinkVault, paid: readonly LostLink[], at:
     const sealed = await vault.sealForOrder(open, { ...place, unit: link.unit })
     await insertOrderLinks(tx, place, [{ unit: link.unit, ...sealed }], { source: 'pool', obtained_at: at })
     orders.set(link.order_id, place)
+    itemsOfLinks.push(row.item_id)
   }
   // In the order in which they were locked.
-  return [...orders.values()]
+  return { orders: [...orders.values()], itemsOfLinks }
 }
 
 const lockPaidOrders = (tx: Tx, lost: readonly LostLink[]) =>

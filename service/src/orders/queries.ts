@@ -229,12 +229,12 @@ export const selectOpenLines = (tx: Queryable, account_id: string, order_id: str
     having l.qty > count(k.unit)
      order by l.line`)
 
-/** Fewer units wait for links: these were assigned some, or will get none because their order is cancelled. */
-export const countNoLongerOpen = (tx: Tx, lines: readonly { item_id: string; units: number }[]) =>
-  lines.length === 0
+/** Counts units of paid orders without a link, by item: fewer when they get links or their order is cancelled, more when a link is taken from them. */
+export const countUnassigned = (tx: Tx, changes: readonly { item_id: string; units: number }[]) =>
+  changes.length === 0
     ? undefined
     : tx.run(sql`
-        select count_unassigned(${lines.map(({ item_id }) => item_id)}::text[], ${lines.map(({ units }) => -units)}::integer[])`)
+        select count_unassigned(${changes.map(({ item_id }) => item_id)}::text[], ${changes.map(({ units }) => units)}::integer[])`)
 
 /** By the order's id alone: the time in the id limits the search to a few pages. */
 export const selectOrderOwner = (db: Queryable, id: string, created_at: Date) =>

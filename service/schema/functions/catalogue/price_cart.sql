@@ -1,7 +1,7 @@
 -- Prices a cart as it stands now. The only rule for what a line costs and whether it can be bought: quotes show its rows, and
 -- orders are placed on them. Without a search_path of its own, because PostgreSQL then puts it into the statement that calls it instead of
 -- planning it anew for every order. So its tables are written with their schema; functions are never looked up among temporary objects.
--- An item that comes from a pool alone is sold as far as the pool goes beyond what is sold and not yet assigned. Both are read without a lock:
+-- An item whose only source is its pool is sold as far as the pool goes beyond what is sold and not yet assigned. Both are read without a lock:
 -- orders that are placed at the same moment do not see each other, so a few may get less than they bought until more links arrive.
 create or replace function price_cart(p_ids text[], p_qtys integer[], p_expected bigint[])
 returns table (
