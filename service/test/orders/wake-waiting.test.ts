@@ -64,7 +64,7 @@ async function workAll(): Promise<readonly Job[]> {
 /** An item with more links than are bought. They are taken away before anybody delivers them. */
 async function emptyItem() {
   const id = await newItem()
-  await load(id, 10)
+  await load(id, 30)
   return id
 }
 async function buyMany(item: string, orders: number, qty = 1) {
