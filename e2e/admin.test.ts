@@ -47,9 +47,9 @@ test('accounts can be created, listed, funded, adjusted, shown, suspended and re
     isNew: false,
     transfer: { change_cents: 25_000, balance_after_cents: 25_000 },
   })
-  expect(
-    await act('accounts', 'adjust', id, '--reference', 'case-1', '--note', 'too much', '--', '-5.00'),
-  ).toMatch(/^Booked -\$5\.00 as .*; balance \$245\.00\.$/m)
+  expect(await act('accounts', 'adjust', id, '-5.00', '--reference', 'case-1', '--note', 'too much')).toMatch(
+    /^Booked -\$5\.00 as .*; balance \$245\.00\.$/m,
+  )
   const up = await actJson('accounts', 'adjust', id, '0.01', '--reference', 'case-2', '--note', 'a cent')
   expect(up).toMatchObject({ isNew: true, transfer: { kind: 'adjustment', balance_after_cents: 24_501 } })
 
@@ -226,6 +226,14 @@ test.runIf(process.getuid?.() === 0)(
     const actorOn = async (target: string) => (await askJson('audit', '--target', target)).actions[0].actor
     expect(await actorOn(id)).toBe('cli:uid-54321 (first operator)')
     expect(await actorOn(JSON.parse(created.stdout).id)).toBe('operator:ops@example.com')
+
+    expect(created.stderr).toBe('')
+    const short = await run(0, mine, 'operators', 'add', 'brief@example.com', '--days', '7', '--json')
+    const brief = { SHOPWIRE_OPERATOR_TOKEN: JSON.parse(short.stdout).token }
+    expect((await run(0, brief, 'accounts', 'list')).stderr).toMatch(
+      /^Warning: your operator token ends in 6 days.*operators add/,
+    )
+    expect((await run(0, brief, 'status')).stdout).toMatch(/^Your token +6 days left/m)
 
     expect((await run(0, mine, 'operators', 'revoke', 'ops@example.com', '--reason', 'left')).code).toBe(0)
     const revoked = await run(0, mine, 'accounts', 'create', 'Too late')

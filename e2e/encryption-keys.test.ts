@@ -57,6 +57,10 @@ test('keys create is refused and creates no key when a known key id has another 
   })
   expect(await keyCount()).toBe(before)
   expect((await admin('keys', 'revoke', key.id)).code).toBe(0)
+  const status = await admin('encryption', 'status')
+  expect(status).toMatchObject({ code: 1, stderr: expect.stringContaining('put the right one back') })
+  expect(status.stdout).toMatch(/^e2e +\d+ +WRONG/m)
+  expect(status.stdout).not.toContain('active')
 })
 
 test('re-encrypt continues past values that cannot be decrypted, names their rows, and exits with 1', async () => {

@@ -78,6 +78,10 @@ A worker runs (\`node service/bin/worker.ts\`). It delivers what it can and repo
   '## Where every cent went',
   { $: 'shopwire-admin accounts statement {account}' },
   { $: 'shopwire-admin verify 2>/dev/null | tail -1' },
+  `## Is all well?
+
+The whole store on one page. Here one pool has fewer links than its mark:`,
+  { $: 'shopwire-admin status' },
   `## A damaged file
 
 A spreadsheet has changed the ids in this file. The whole file is rejected:`,

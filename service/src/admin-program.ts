@@ -8,11 +8,11 @@ import { openJournalFrom } from './journal-wiring.ts'
 import { currentLogin } from './operations/actor.ts'
 import { firstActorOf, NoIdentity, whoActs } from './operations/identity.ts'
 import { createOperator, type OperatorDeps } from './operations/operator.ts'
-import { emailOfOperatorToken } from './operations/operator-tokens.ts'
+import { findOperatorToken } from './operations/operator-tokens.ts'
 import { createReads } from './operations/reads.ts'
 import { readRules } from './operations/verify.ts'
 import { systemClock } from './platform/clock.ts'
-import { verifiedKeyring, verifyEncryptionKeys } from './platform/key-checks.ts'
+import { verifiedKeyring, verifyEncryptionKeys, wrongEncryptionKeys } from './platform/key-checks.ts'
 import { createLog } from './platform/log.ts'
 import { migrate } from './platform/migrate.ts'
 import { schemaMismatch, schemaMismatchAt } from './platform/schema-version.ts'
@@ -23,6 +23,7 @@ import {
   openDatabaseFrom,
   openKeyringFrom,
   SCHEMA,
+  VERSION,
 } from './wiring.ts'
 
 /** Reading every row of a large store takes minutes, and nobody else waits for it. */
@@ -32,7 +33,7 @@ const log = createLog('silent')
 /** Runs one command line with the settings of this process and returns the exit code. Nothing it opened stays open. */
 export async function runAdminProgram(
   argv: readonly string[],
-  output: Pick<CommandContext, 'out' | 'err'>,
+  output: Pick<CommandContext, 'out' | 'err' | 'terminal'>,
 ): Promise<number> {
   const closing: (() => Promise<void>)[] = []
 
@@ -91,15 +92,22 @@ export async function runAdminProgram(
 
   const code = await runAdmin(
     {
+      version: VERSION,
       reads: () => createReads(deps().db),
       longRunningReads: () => createReads(longRunningDb()),
       async identify(given) {
         named = given ?? config().SHOPWIRE_ACTOR
+        let tokenEndsAt: Date | undefined
         actor = await whoActs(config(), {
           login: currentLogin(),
           given,
-          emailOfToken: (token) => emailOfOperatorToken(deps().db, token, systemClock.nowMs()),
+          async emailOfToken(token) {
+            const found = await findOperatorToken(deps().db, token, systemClock.nowMs())
+            tokenEndsAt = found?.expires_at
+            return found?.email
+          },
         })
+        return tokenEndsAt
       },
       operator: () => createOperator(deps(), actor()),
       operatorOrFirst() {
@@ -127,6 +135,9 @@ export async function runAdminProgram(
       isDevelopment,
       journal: (dir) => (dir === undefined ? journal() : openJournal(dir)),
       backupState: () => config().SHOPWIRE_BACKUP_STATE,
+      certificateDays: async () =>
+        (await import('./doctor-wiring.ts')).certificateDays(config(), systemClock.nowMs),
+      wrongKeys: () => wrongEncryptionKeys(deps().db, openKeyringFrom(config())),
       encryptionKeys: () => config().encryption,
       nowMs: systemClock.nowMs,
       pause: (ms) => sleep(ms),

@@ -109,6 +109,13 @@ function partsOf(config: Config, db: Db, nowMs: NowMs): Parts {
   }
 }
 
+/** Of the API's address; undefined when it has none, or is not set. */
+export async function certificateDays(config: Config, nowMs: NowMs): Promise<number | undefined> {
+  const url = new URL(config.SHOPWIRE_API_URL)
+  if (url.protocol !== 'https:' || url.hostname.endsWith('.example')) return undefined
+  return certificateDaysLeft(url, nowMs)
+}
+
 async function certificateDaysLeft({ hostname, port }: URL, nowMs: NowMs): Promise<number> {
   // Whatever its authority and its name: another check says whether it is accepted.
   const socket = connect({

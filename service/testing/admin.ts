@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CommandContext } from '../src/admin/command-context.ts'
 import { runAdmin } from '../src/admin/program.ts'
+import type { Terminal } from '../src/admin/terminal.ts'
 import { createReads } from '../src/operations/reads.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { schemaMismatch } from '../src/platform/schema-version.ts'
@@ -13,13 +14,23 @@ type AdministeredShop = Pick<Shop, 'operator' | 'journal'> & {
 }
 
 /** Runs an operator's command line on this shop, inside this process. */
-export async function runAdminOn({ database, operator, journal }: AdministeredShop, ...args: string[]) {
+export const runAdminOn = (shop: AdministeredShop, ...args: string[]) => runAdminAt(undefined, shop, ...args)
+
+/** The same for a person at a terminal. */
+export async function runAdminAt(
+  terminal: Terminal | undefined,
+  { database, operator, journal }: AdministeredShop,
+  ...args: string[]
+) {
   const { operator: db } = database
   let out = ''
   let err = ''
   const context = {
+    version: '1.2.3',
     reads: () => createReads(db),
-    identify: async () => {},
+    identify: async () => undefined,
+    backupState: () => '/nowhere',
+    certificateDays: async () => undefined,
     operator: () => operator,
     operatorOrFirst: () => ({ operator, isFirst: false }),
     longRunningReads: () => createReads(db),
@@ -29,6 +40,7 @@ export async function runAdminOn({ database, operator, journal }: AdministeredSh
     journal: () => journal,
     nowMs: systemClock.nowMs,
     pause: (ms: number) => sleep(ms),
+    terminal,
     out: (text: string) => {
       out += text
     },

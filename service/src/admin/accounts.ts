@@ -29,14 +29,20 @@ export function accountCommands(program: Command, context: CommandContext): void
     .command('list')
     .option('--limit <n>', 'how many', parseLimit, 50)
     .option('--after <id>', 'continue after this account', '')
-    .description('accounts in order of creation')
+    .description('accounts with their balances, in order of creation')
     .action(async ({ limit, after }: { limit: number; after: string }, command: Command) => {
       const rows = await context.reads().listAccounts(limit, after)
       const next = rows.length === limit ? rows.at(-1)?.id : undefined
       print(command, context, { accounts: rows, next: next ?? null }, () => {
         const text = table(
-          ['ACCOUNT', 'STATUS', 'CREATED', 'NAME'],
-          rows.map((account) => [account.id, stateOf(account), day(account.created_at), account.name]),
+          ['ACCOUNT', 'STATUS', 'CREATED', 'BALANCE', 'NAME'],
+          rows.map((account) => [
+            account.id,
+            stateOf(account),
+            day(account.created_at),
+            dollars(account.balance_cents),
+            account.name,
+          ]),
           'No accounts yet. Create one: shopwire-admin accounts create "Demo"',
         )
         return next ? `${text}\nMore: --after ${next}` : text
@@ -105,7 +111,7 @@ export function accountCommands(program: Command, context: CommandContext): void
   accounts
     .command('adjust')
     .argument('<account>')
-    .argument('<change>', 'dollars and cents, such as 5.00 or, after "--", -5.00', parseSignedDollars)
+    .argument('<change>', 'dollars and cents, such as 5.00 or -5.00', parseSignedDollars)
     .requiredOption('--reference <text>', 'of the case; the same one twice is booked once')
     .requiredOption('--note <text>', 'why')
     .description('correct a balance, up or down; never below zero')

@@ -7,11 +7,13 @@ import type { describeMetrics } from '../platform/metrics.ts'
 import type { MigrationReport } from '../platform/migrate.ts'
 import type { UpgradeCheck, UpgradeCheckOptions } from '../platform/upgrade-check.ts'
 import type { Journal } from '../supply/journal.ts'
+import type { Terminal } from './terminal.ts'
 
 /** What the commands need from the process; opened when a command first uses it. */
 export interface CommandContext {
-  /** Finds out who acts; runs before every command that works on the database. */
-  identify(actor: string | undefined): Promise<void>
+  readonly version: string
+  /** Finds out who acts, and returns when the token ends that says so; runs before every command that works on the database. */
+  identify(actor: string | undefined): Promise<Date | undefined>
   /** For whatever changes or reveals something. Refuses when it is not known who acts. */
   operator(): Operator
   /** The same for adding an operator, which somebody unknown may do while there is none: then `isFirst`. */
@@ -41,9 +43,15 @@ export interface CommandContext {
   journal(dir?: string): Journal | undefined
   /** The folder in which "shopwire backup" records its results. */
   backupState(): string
+  /** Until the certificate of the API's address ends; undefined when it has none. */
+  certificateDays(): Promise<number | undefined>
   encryptionKeys(): EncryptionKeys
+  /** Which of the configured keys are not those that the database was encrypted with. */
+  wrongKeys(): Promise<ReadonlySet<string>>
   nowMs(): number
   pause(ms: number): Promise<void>
+  /** Undefined when there is none. */
+  readonly terminal?: Terminal | undefined
   out(text: string): void
   err(text: string): void
 }

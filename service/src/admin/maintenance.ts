@@ -4,6 +4,7 @@ import type { UnopenedRow } from '../platform/re-encrypt.ts'
 import type { CommandContext } from './command-context.ts'
 import { parseLimit } from './parse.ts'
 import { day, print, table } from './print.ts'
+import { progressOf } from './progress.ts'
 import { SchemaMismatchError } from './schema-check.ts'
 
 export function maintenanceCommands(program: Command, context: CommandContext): void {
@@ -55,12 +56,14 @@ export function maintenanceCommands(program: Command, context: CommandContext): 
     .action(async (_options, command: Command) => {
       const { keys, activeId } = context.encryptionKeys()
       const counts = await context.longRunningReads().countSealed()
+      const wrong = await context.wrongKeys()
       const ids = [...new Set([...keys.keys(), ...counts.map(({ kek_id }) => kek_id)])]
       const rows = ids.map((id) => ({
         id,
         secrets: counts.find(({ kek_id }) => kek_id === id)?.secrets ?? 0,
         configured: keys.has(id),
         active: id === activeId,
+        wrong: wrong.has(id),
       }))
       print(command, context, { keys: rows }, () =>
         table(
@@ -69,6 +72,11 @@ export function maintenanceCommands(program: Command, context: CommandContext): 
           'No keys.',
         ),
       )
+      if (wrong.size > 0)
+        throw new Error(
+          `${[...wrong].join(', ')} in SHOPWIRE_ENCRYPTION_KEYS is not the key of that name that this database was encrypted with. Nothing can be ` +
+            'decrypted with it, and no process starts: put the right one back.',
+        )
     })
 
   encryption
@@ -80,19 +88,18 @@ export function maintenanceCommands(program: Command, context: CommandContext): 
     .action(async (_options, command: Command) => {
       const active = context.encryptionKeys().activeId
       const rows: UnopenedRow[] = []
-      let shown = { table: '', ms: 0 }
+      const sealed = await context.longRunningReads().countSealed()
+      const total = sealed.reduce((sum, { kek_id, secrets }) => sum + (kek_id === active ? 0 : secrets), 0)
+      const progress = progressOf(command, context, 're-encrypted')
+      progress.at(0, total)
       const { re_encrypted, unopened } = await context.operator().reEncryptSecrets({
-        onProgress(table, done) {
-          // Each table at least once, however soon it is done.
-          if (table === shown.table && context.nowMs() - shown.ms < PROGRESS_EVERY_MS) return
-          shown = { table, ms: context.nowMs() }
-          context.err(`${table}: ${done} re-encrypted\n`)
-        },
+        onProgress: (table, done) => progress.at(done, Math.max(total, done), table),
         onUnopened(row) {
           context.err(`does not open: ${describeRow(row)}\n`)
           if (rows.length < UNOPENED_LISTED_MAX) rows.push(row)
         },
       })
+      progress.end()
       const counts = await context.longRunningReads().countSealed()
       const left = counts.reduce((sum, { kek_id, secrets }) => sum + (kek_id === active ? 0 : secrets), 0)
       print(command, context, { re_encrypted, active, unopened, left, rows }, () =>
@@ -169,7 +176,6 @@ interface NewKeyOptions {
   readonly awsKms?: string
 }
 
-const PROGRESS_EVERY_MS = 1_000
 /** The most rows that cannot be decrypted that the JSON output lists. */
 const UNOPENED_LISTED_MAX = 1_000
 
@@ -181,12 +187,15 @@ function describeRow({ table, keys, kek_id }: UnopenedRow): string {
 function stateOf({
   configured,
   active,
+  wrong,
   secrets,
 }: {
   configured: boolean
   active: boolean
+  wrong: boolean
   secrets: number
 }): string {
+  if (wrong) return 'WRONG: not the key of this name that was used'
   if (!configured) return 'MISSING from SHOPWIRE_ENCRYPTION_KEYS'
   if (active) return 'active'
   return secrets > 0 ? 'still needed: run encryption re-encrypt' : 'can be removed'

@@ -1,6 +1,6 @@
 import { type CartItem, OrderRequest, repeatedItemId } from '@shopwire/contract'
 import { Ajv } from 'ajv'
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { OrderLineRow, OrderRow } from '../orders/queries.ts'
 import type { RefundRule } from '../orders/refund-rule.ts'
 import type { WaitingOrder } from '../orders/waiting.ts'
@@ -17,19 +17,34 @@ export function orderCommands(program: Command, context: CommandContext): void {
 
   orders
     .command('list')
-    .argument('<account>')
+    .argument('[account]', 'only of this account')
+    .addOption(new Option('--status <status>').choices(['paid', 'delivered', 'cancelled']))
+    .option('--since <time>', 'bought at or after, as 2026-11-14T22:00:00Z', parseInstant)
+    .option('--until <time>', 'and before', parseInstant)
+    .option('--item <item>', 'only with this item')
+    .option('--before <order>', 'continue before this order')
     .option('--limit <n>', 'how many', parseLimit, 25)
-    .option('--offset <n>', 'skip so many', parseCount, 0)
-    .description('an account’s orders, newest first')
-    .action(async (account: string, paging: { limit: number; offset: number }, command: Command) => {
-      const page = await context.reads().listOrders(account, paging)
-      print(command, context, page, () =>
-        table(
-          ['ORDER', 'TIME (UTC)', 'STATUS', 'TOTAL'],
-          page.orders.map((o) => [o.id, day(new Date(o.created_at)), o.status, dollars(o.total_cents)]),
-          'No orders yet.',
-        ),
-      )
+    .description('orders of the whole store or of one account, newest first')
+    .action(async (account: string | undefined, flags: ListFlags, command: Command) => {
+      const { status, since, until, item, before, limit } = flags
+      const filter = {
+        account_id: account,
+        status,
+        since: since === undefined ? undefined : new Date(since),
+        until: until === undefined ? undefined : new Date(until),
+        item_id: item,
+        before,
+      }
+      const found = await context.longRunningReads().listOrders(filter, limit)
+      const next = found.length === limit ? found.at(-1)?.id : undefined
+      print(command, context, { orders: found, next: next ?? null }, () => {
+        const text = table(
+          ['ORDER', 'TIME (UTC)', 'STATUS', 'TOTAL', 'ACCOUNT'],
+          found.map((o) => [o.id, day(o.created_at), o.status, dollars(o.total_cents), o.account_id]),
+          'No such orders.',
+        )
+        return next ? `${text}\nMore: --before ${next}` : text
+      })
     })
 
   orders
@@ -197,6 +212,15 @@ export function orderCommands(program: Command, context: CommandContext): void {
         () => `Released. The rule may refund up to ${rule.per_hour_max} orders in the hour that begins now.`,
       )
     })
+}
+
+interface ListFlags {
+  readonly status?: OrderRow['status']
+  readonly since?: number
+  readonly until?: number
+  readonly item?: string
+  readonly before?: string
+  readonly limit: number
 }
 
 function parseCartItem(text: string, before: readonly CartItem[] = []): CartItem[] {

@@ -2,15 +2,23 @@ import type { Command } from 'commander'
 import { day, dollars } from '../platform/format.ts'
 import { printable } from '../platform/plain-text.ts'
 import type { CommandContext } from './command-context.ts'
+import { coloured } from './terminal.ts'
 
-export { day, dollars }
+export { day, dollars, printable }
 
 /**
  * Prints a result as JSON for scripts or as lines for people. Control characters from data reach the terminal in neither. JSON
  * may write any character as an escape, so it still parses to the same values.
  */
-export function print(command: Command, { out }: CommandContext, json: unknown, text: () => string): void {
-  out(`${command.optsWithGlobals().json ? printable(JSON.stringify(json)) : printableLines(text())}\n`)
+export function print(
+  command: Command,
+  { out, terminal }: CommandContext,
+  json: unknown,
+  text: () => string,
+): void {
+  const isJson = command.optsWithGlobals().json
+  const lines = isJson ? printable(JSON.stringify(json)) : printableLines(text())
+  out(`${terminal?.isColoured.out && !isJson ? coloured(lines) : lines}\n`)
 }
 
 /** Keeps line breaks. A text from data that may contain some has to go through `printable` first. */
@@ -41,3 +49,14 @@ export function table(
 
 /** Of money that came in, what went to something the account owed. */
 export const describeCollected = (cents: number) => `${dollars(cents)} of it paid what the account owed.`
+
+/** How long something has lasted, in its largest unit: `40 s`, `12 min`, `3 h`, `9 days`. */
+export function age(seconds: number): string {
+  const [size, unit] = AGES.find(([size]) => seconds >= size * 2) ?? [1, 's']
+  return `${Math.floor(seconds / size)} ${unit}`
+}
+const AGES = [
+  [86_400, 'days'],
+  [3_600, 'h'],
+  [60, 'min'],
+] as const

@@ -3,40 +3,52 @@ import { AdmissionMismatchError } from '../operations/operator.ts'
 import { UNCONFIRMED_CODE, UNJOURNALLED_CODE } from '../platform/database-identity.ts'
 import { Refusal, Unavailable } from '../platform/trouble.ts'
 import { accountCommands } from './accounts.ts'
+import { askFirst } from './ask-first.ts'
 import { backupCommands } from './backup.ts'
 import { catalogueCommands } from './catalogue.ts'
 import { clockCommands } from './clock.ts'
 import type { CommandContext } from './command-context.ts'
+import { completionCommand } from './completion.ts'
 import { doctorCommand } from './doctor.ts'
+import { describeExitCodes, EXIT } from './exit-codes.ts'
+import { findCommand } from './find.ts'
 import { jobCommands } from './jobs.ts'
 import { keyCommands } from './keys.ts'
 import { maintenanceCommands } from './maintenance.ts'
 import { orderCommands } from './orders.ts'
 import { peopleCommands } from './people.ts'
-import { NotDoneError, printableLines } from './print.ts'
+import { NotDoneError, printable, printableLines } from './print.ts'
 import { recoverCommands } from './recover.ts'
 import { checkSchemaFirst, SchemaMismatchError, worksOnDatabase } from './schema-check.ts'
 import { sealCommands } from './seals.ts'
+import { statusCommand, TOKEN_DAYS_WARNED } from './status.ts'
 import { storeCommands } from './store.ts'
 import { supplyCommands } from './supply.ts'
+import { red } from './terminal.ts'
 import { topUpCommands } from './topups.ts'
 import { upgradeCommands } from './upgrade.ts'
 import { RulesViolatedError, verifyCommand } from './verify.ts'
 import { webhookCommands } from './webhooks.ts'
 
-export const EXIT = {
-  ok: 0,
-  failed: 1,
-  usage: 2,
-  schema: 3,
-  notFound: 4,
-  conflict: 5,
-  violated: 6,
-  unavailable: 7,
-} as const
+export { EXIT } from './exit-codes.ts'
 
 /** Runs one command line and returns the exit code. Errors are printed, never thrown. */
 export async function runAdmin(outer: CommandContext, argv: readonly string[]): Promise<number> {
+  const context: CommandContext = {
+    ...outer,
+    err: (text) => outer.err(printableLines(text)),
+  }
+  const { program, isJson } = createProgram(context)
+  try {
+    await program.parseAsync(argv, { from: 'user' })
+    return EXIT.ok
+  } catch (error) {
+    return explain(error, isJson(), outer)
+  }
+}
+
+/** Every command with its options. */
+export function createProgram(context: CommandContext): { program: Command; isJson(): boolean } {
   const program = new Command('shopwire-admin')
     .description(
       'Runs a Shopwire store: accounts, keys, money in, the catalogue, opening and closing, the database. Every action is audited.',
@@ -51,10 +63,11 @@ export async function runAdmin(outer: CommandContext, argv: readonly string[]): 
     .exitOverride()
     .showHelpAfterError('(add --help for the options)')
     .enablePositionalOptions(false)
-  const context: CommandContext = {
-    ...outer,
-    err: (text) => outer.err(printableLines(text)),
-  }
+    .configureHelp({ showGlobalOptions: true })
+  program.version(context.version, '--version', 'print the version')
+  let tokenEndsAt: Date | undefined
+  statusCommand(program, context, () => tokenEndsAt)
+  findCommand(program, context)
   accountCommands(program, context)
   topUpCommands(program, context)
   jobCommands(program, context)
@@ -73,33 +86,55 @@ export async function runAdmin(outer: CommandContext, argv: readonly string[]): 
   verifyCommand(program, context)
   sealCommands(program, context)
   doctorCommand(program, context)
+  completionCommand(program, context)
   checkSchemaFirst(program, context)
+  askFirst(program, context)
+  describeExitCodes(program)
   program.hook('preAction', async (_program, command) => {
-    if (worksOnDatabase(command)) await context.identify(program.opts<{ actor?: string }>().actor)
+    if (!worksOnDatabase(command)) return
+    tokenEndsAt = await context.identify(program.opts<{ actor?: string }>().actor)
+    warnOfTokenEnd(tokenEndsAt, context)
   })
+  const isJson = () => Boolean(program.opts().json)
   for (const command of withDescendants(program)) {
-    command.exitOverride().configureOutput({ writeOut: context.out, writeErr: context.err })
+    // With --json a mistake in the command line is printed as JSON too.
+    const writeErr = (text: string) => {
+      if (!isJson()) context.err(text)
+    }
+    command.exitOverride().configureOutput({ writeOut: context.out, writeErr })
   }
-  try {
-    await program.parseAsync(argv, { from: 'user' })
-    return EXIT.ok
-  } catch (error) {
-    return explain(error, Boolean(program.opts().json), context)
-  }
+  return { program, isJson }
 }
+
+function warnOfTokenEnd(endsAt: Date | undefined, { err, nowMs }: CommandContext): void {
+  const days = endsAt && Math.floor((endsAt.getTime() - nowMs()) / DAY_MS)
+  if (days !== undefined && days < TOKEN_DAYS_WARNED)
+    err(
+      `Warning: your operator token ends in ${days} days. Make the next one with it: shopwire-admin operators add <your address>\n`,
+    )
+}
+const DAY_MS = 86_400_000
 
 function withDescendants(command: Command): Command[] {
   return [command, ...command.commands.flatMap(withDescendants)]
 }
 
-function explain(error: unknown, isJson: boolean, { err }: CommandContext): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+function explain(error: unknown, isJson: boolean, { err, terminal }: CommandContext): number {
+  if (error instanceof CommanderError && (error.exitCode === 0 || !isJson))
+    return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   const { code, type, message } = describe(error)
-  err(isJson ? `${JSON.stringify({ error: { type, message } })}\n` : `shopwire-admin: ${message}\n`)
+  const name = terminal?.isColoured.err ? red('shopwire-admin:') : 'shopwire-admin:'
+  err(
+    isJson
+      ? `${printable(JSON.stringify({ error: { type, message } }))}\n`
+      : `${name} ${printableLines(message)}\n`,
+  )
   return code
 }
 
 function describe(error: unknown): { code: number; type: string; message: string } {
+  if (error instanceof CommanderError)
+    return { code: EXIT.usage, type: 'invalid_request', message: error.message.replace(/^error: /, '') }
   if (error instanceof Refusal) {
     const code =
       error.type === 'not_found'

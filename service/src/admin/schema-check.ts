@@ -15,6 +15,7 @@ const EXEMPT: ReadonlySet<string> = new Set([
   'metrics',
   'encryption new-key',
   'backup status',
+  'completion',
 ])
 
 /** An old command on a new schema, or a new one on an old schema, could book money by rules that no longer hold. It is refused before it runs. */
@@ -32,7 +33,13 @@ export const worksOnDatabase = (command: Command) => !EXEMPT.has(pathOf(command)
 /** An export is checked without a database. */
 const isOffline = (command: Command) => pathOf(command) === 'verify' && command.opts().export !== undefined
 
-function pathOf(command: Command): string {
+/** Every command that does something; groups do nothing themselves. */
+export function leavesOf(command: Command): Command[] {
+  return command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf)
+}
+
+/** As it is typed: `orders cancel`. */
+export function pathOf(command: Command): string {
   const { parent } = command
   return parent?.parent ? `${pathOf(parent)} ${command.name()}` : command.name()
 }

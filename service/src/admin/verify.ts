@@ -5,6 +5,7 @@ import { type Finding, verifyExport } from '../operations/verify.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { CommandContext } from './command-context.ts'
 import { print, table } from './print.ts'
+import { progressOf } from './progress.ts'
 
 /** At least one rule is violated. Thrown after the findings were printed, for the exit code. */
 export class RulesViolatedError extends Error {
@@ -24,7 +25,7 @@ export function verifyCommand(program: Command, context: CommandContext): void {
       const published = options.published === undefined ? [] : await readPublished(options.published)
       const all =
         options.export === undefined
-          ? await verifyDatabase(context, options, published)
+          ? await verifyDatabase(command, context, options, published)
           : await verifyExport(options.export, published)
       const findings = options.rule === undefined ? all : all.filter(({ rule }) => rule === options.rule)
       const violated = findings.filter(({ violations }) => violations > 0)
@@ -45,6 +46,7 @@ interface VerifyOptions {
 }
 
 async function verifyDatabase(
+  command: Command,
   context: CommandContext,
   { rule: wanted }: VerifyOptions,
   published: readonly PublishedDigest[],
@@ -54,9 +56,12 @@ async function verifyDatabase(
   if (rules.length === 0) {
     throw refuse('not_found', `There is no rule ${wanted}. There are ${all.map(({ id }) => id).join(', ')}.`)
   }
+  const progress = progressOf(command, context, 'rules checked')
+  let checked = 0
   const findings = await context
     .longRunningReads()
-    .verify(rules, ({ id, what }) => context.err(`${id}  ${what}\n`), published)
+    .verify(rules, ({ id, what }) => progress.at(checked++, rules.length, `${id} ${what}`), published)
+    .finally(() => progress.end())
   // A part of the rules says nothing about the rest, so only a whole run is recorded.
   if (wanted === undefined) {
     await context

@@ -29,6 +29,12 @@ export const selectBalance = (db: Queryable, account_id: string) =>
       from balances
      where account_id = ${account_id}`)
 
+export const selectBalances = (db: Queryable, account_ids: readonly string[]) =>
+  db.many<{ account_id: string; balance_cents: number }>(sql`
+    select account_id, balance_cents
+      from balances
+     where account_id = any(${account_ids})`)
+
 export const selectClosedAt = (tx: Queryable, account_id: string) =>
   tx.one<{ closed_at: Date | null }>(sql`
     select closed_at

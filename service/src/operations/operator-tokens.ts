@@ -76,20 +76,21 @@ export function listOperatorTokens(db: Queryable): Promise<OperatorTokenRow[]> {
      order by id desc`)
 }
 
+export type TokenInUse = Pick<OperatorTokenRow, 'email' | 'expires_at'>
+
 /** Whose token it is; undefined when it is unknown, has expired or was revoked. */
-export async function emailOfOperatorToken(
+export async function findOperatorToken(
   db: Db,
   token: string,
   nowMs: number,
-): Promise<string | undefined> {
+): Promise<TokenInUse | undefined> {
   if (!TOKEN_FORM.test(token)) return undefined
-  const [found] = await db.many<{ email: string }>(sql`
-    select email
+  return db.maybeOne<TokenInUse>(sql`
+    select email, expires_at
       from operator_tokens
      where token_hash = ${hashOf(token)}
        and revoked_at is null
        and expires_at > ${new Date(nowMs)}`)
-  return found?.email
 }
 
 /** Also when all tokens have ended: otherwise whoever waits for that becomes the first again. */

@@ -96,6 +96,7 @@ export function createOperator(deps: OperatorDeps, actor: string) {
       for (const column of SEALED_COLUMNS) {
         re_encrypted += await reEncryptColumn(db, keyring, column, {
           ...report,
+          onProgress: (table, done) => report.onProgress?.(table, re_encrypted + done),
           onUnopened(row) {
             unopened += 1
             report.onUnopened(row)

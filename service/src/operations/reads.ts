@@ -6,11 +6,12 @@ import { SERVED_AT_ONCE_MAX, SERVED_WITHIN_MS } from '../catalogue/live-catalogu
 import { listStoreWindows, readStoreState } from '../catalogue/store-state.ts'
 import { selectOpenTopUps, selectReceivables, selectReviews } from '../funding/queries.ts'
 import { selectReconciliation } from '../funding/reconcile-queries.ts'
+import { selectBalances as selectBalancesOf } from '../ledger/queries.ts'
 import { readBalance, readStatement } from '../ledger/transfer.ts'
 import { findOrder, readWholeOrder } from '../orders/find-order.ts'
+import { type OrderFilter, selectOrdersBy } from '../orders/orders-by.ts'
 import { listOrdersOfItem } from '../orders/orders-of-item.ts'
 import { proveKey } from '../orders/prove-key.ts'
-import { listOrders } from '../orders/read-orders.ts'
 import { readRefundRule } from '../orders/refund-rule.ts'
 import { listWaiting } from '../orders/waiting.ts'
 import { listActions } from '../platform/audit.ts'
@@ -28,6 +29,7 @@ import { listAttempts, listDeliveries } from '../webhooks/delivery-log.ts'
 import { readHealth } from '../webhooks/endpoint.ts'
 import { listNotices } from '../webhooks/notices.ts'
 import { countRecoverable } from '../webhooks/recover.ts'
+import { findAnything } from './find.ts'
 import { listOperatorTokens } from './operator-tokens.ts'
 import { findKey, readOrderEvidence } from './order-evidence.ts'
 import { listPeople } from './people-actions.ts'
@@ -36,6 +38,7 @@ import { countSealed } from './sealed-columns.ts'
 import type { PublishedDigest } from './seals/check.ts'
 import { exportSealed } from './seals/export.ts'
 import { selectDigests } from './seals/queries.ts'
+import { readStoreStatus } from './store-status.ts'
 import { type Finding, type Rule, recordVerifyRun, verifyData } from './verify.ts'
 
 export type OperatorReads = ReturnType<typeof createReads>
@@ -46,7 +49,17 @@ export type OperatorReads = ReturnType<typeof createReads>
  */
 export function createReads(db: Db) {
   return {
-    listAccounts: (limit: number, after: string) => listAccounts(db, limit, after),
+    async listAccounts(limit: number, after: string) {
+      const accounts = await listAccounts(db, limit, after)
+      const ids = accounts.map(({ id }) => id)
+      const balances = new Map(
+        (await selectBalancesOf(db, ids)).map((one) => [one.account_id, one.balance_cents]),
+      )
+      return accounts.map((account) => ({ ...account, balance_cents: balances.get(account.id) ?? 0 }))
+    },
+
+    /** What an id, a part of one, a name, an idempotency key, a reference or a fingerprint means. */
+    findAnything: (text: string) => findAnything(db, text),
 
     async showAccount(account_id: string) {
       const account = await getAccount(db, account_id)
@@ -89,6 +102,8 @@ export function createReads(db: Db) {
       listItems(db, filter, limit, after),
     showItem: (item_id: string) => showItem(db, item_id),
 
+    readStoreStatus: () => readStoreStatus(db),
+
     async showStore() {
       const [state, windows, { journal_id }] = await Promise.all([
         readStoreState(db),
@@ -117,9 +132,10 @@ export function createReads(db: Db) {
         return readSupplierStatement(tx, name, month)
       }),
 
-    async listOrders(account_id: string, paging: { limit: number; offset: number }) {
-      await getAccount(db, account_id)
-      return listOrders(db, account_id, paging)
+    /** Newest first, of one account or of all. Without an account or a time it may read the whole table. */
+    async listOrders(filter: OrderFilter, limit: number) {
+      if (filter.account_id !== undefined) await getAccount(db, filter.account_id)
+      return selectOrdersBy(db, filter, limit)
     },
 
     listOrdersOfItem: (item_id: string, filter: Parameters<typeof listOrdersOfItem>[2]) =>

@@ -177,7 +177,7 @@ const readActions = (db: Queryable) =>
  * Every part reads an index or a small table, except for `jobs` and `item_supply`, which are read as a whole: 200,000 jobs and
  * 100,000 items take some 0.1 s. Sizes of tables come from statistics.
  */
-const readFigures = (db: Queryable) =>
+export const readFigures = (db: Queryable) =>
   db.one<Figures>(
     timed(
       'store_figures',

@@ -14,6 +14,7 @@ import {
   withdraw,
 } from '../supply/pool.ts'
 import type { Act } from './act.ts'
+import { type Found, findLink } from './find.ts'
 
 /** What an operator may do to pools and to the source of an item's links. */
 export function supplyActions(db: Db, vault: LinkVault, clock: Clock, act: Act) {
@@ -67,6 +68,13 @@ export function supplyActions(db: Db, vault: LinkVault, clock: Clock, act: Act) 
         const details = { withdrawn: result.changed, sold_to: result.sold_to, reason }
         return { result, target: item_id, details }
       })
+    },
+
+    /** Where a link is. The link is only fingerprinted: nothing of it is stored or printed. */
+    async findLink(link: string): Promise<Found[]> {
+      const checked = checkLink(link, 'What was given')
+      await vault.open()
+      return findLink(db, vault.fingerprint(checked))
     },
 
     chooseSource: (item_id: string, choice: Choice): Promise<Chosen> =>

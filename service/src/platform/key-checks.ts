@@ -31,6 +31,17 @@ export async function compareEncryptionKeys(db: Queryable, keyring: Keyring): Pr
   }
 }
 
+/** Of the configured keys, those that do not open their check. A key that nothing was encrypted with yet has none. */
+export async function wrongEncryptionKeys(db: Queryable, keyring: Keyring): Promise<ReadonlySet<string>> {
+  const wrong = new Set<string>()
+  for (const kek_id of keyring.kekIds) {
+    const check = await selectCheck(db, kek_id)
+    if (check && (await openOrNothing(keyring, check.check_sealed, bindingOf(kek_id))) !== CHECK_TEXT)
+      wrong.add(kek_id)
+  }
+  return wrong
+}
+
 /** A keyring that is verified against the database before its first use. */
 export function verifiedKeyring(keyring: Keyring, verify: () => Promise<void>): Keyring {
   let verified: Promise<void> | undefined

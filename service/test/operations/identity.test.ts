@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { firstActorOf, type IdentitySettings, NoIdentity, whoActs } from '../../src/operations/identity.ts'
 import { createOperator } from '../../src/operations/operator.ts'
-import { emailOfOperatorToken, listOperatorTokens } from '../../src/operations/operator-tokens.ts'
+import { findOperatorToken, listOperatorTokens } from '../../src/operations/operator-tokens.ts'
 import { sql } from '../../src/platform/db.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 
@@ -34,7 +34,7 @@ const actor = async (settings: Partial<IdentitySettings>, login: typeof alice | 
       {
         login,
         given: undefined,
-        emailOfToken: (token) => emailOfOperatorToken(shop.database.operator, token, nowMs),
+        emailOfToken: async (token) => (await findOperatorToken(shop.database.operator, token, nowMs))?.email,
       },
     )
   )()
