@@ -6,6 +6,7 @@ import type { ItemSupply } from '../supply/queries.ts'
 import type { CommandContext } from './command-context.ts'
 import { parseCount, parseLimit, parseText } from './parse.ts'
 import { day, dollars, NotDoneError, print, table } from './print.ts'
+import { progressOf } from './progress.ts'
 import { readLines } from './read-input.ts'
 import { supplierCommands } from './suppliers.ts'
 
@@ -82,9 +83,23 @@ function poolCommands(program: Command, context: CommandContext) {
     .action(async (item: string, file: string, _options, command: Command) => {
       const links = await readLines(file)
       if (links.length === 0) throw refuse('invalid_request', `"${file}" holds no links. Give one a line.`)
-      const progress =
-        links.length > PROGRESS_FROM ? (n: number) => context.err(`${n} links read\n`) : undefined
-      const loaded = await context.operator().loadPool(item, links, progress)
+      const progress = progressOf(command, context, 'links loaded')
+      progress.at(0, links.length)
+      let committed = 0
+      const loaded = await context
+        .operator()
+        .loadPool(item, links, (done) => {
+          committed = done
+          progress.at(done, links.length)
+        })
+        .catch((error) => {
+          if (committed > 0)
+            context.err(
+              `The first ${committed} of ${links.length} links are in the pool and stay there. Run the same command again: it leaves them out and goes on.\n`,
+            )
+          throw error
+        })
+        .finally(() => progress.end())
       print(command, context, loaded, () => describeLoaded(item, loaded))
       if (loaded.loaded === 0) {
         throw new NotDoneError(
@@ -191,8 +206,6 @@ function poolCommands(program: Command, context: CommandContext) {
       )
     })
 }
-
-const PROGRESS_FROM = 5_000
 
 function parseSource(text: string | undefined): ItemSupply['source'] | undefined {
   if (text === undefined || text === 'pool' || text === 'supplier' || text === 'hand') return text

@@ -16,21 +16,39 @@ import {
 import type { Act } from './act.ts'
 import { type Found, findLink } from './find.ts'
 
+/** Links of one transaction. */
+const LOAD_PART = 10_000
+
 /** What an operator may do to pools and to the source of an item's links. */
 export function supplyActions(db: Db, vault: LinkVault, clock: Clock, act: Act) {
   return {
+    /**
+     * In parts, each a transaction with its audit row: one that took minutes would run into the limit of idle transactions on a busy machine,
+     * and deliveries of the item wait for it. Ended half-way and repeated, it leaves out what it has loaded. Reports what is committed.
+     */
     async loadPool(
       item_id: string,
       links: readonly string[],
-      progress?: (done: number) => void,
+      progress?: (committed: number) => void,
     ): Promise<Loaded> {
       const checked = links.map((link, n) => checkLink(link, `Line ${n + 1}`))
       await vault.open()
-      const rows = await preparePool(vault, item_id, checked, clock.nowMs(), progress)
-      return act('pool.load', async (tx, nowMs) => {
-        const result = await loadPool(tx, item_id, rows, nowMs)
-        return { result, target: item_id, details: { loaded: result.loaded, known: result.known.length } }
-      })
+      let [loaded, pool_left] = [0, 0]
+      const known: number[] = []
+      for (let from = 0; from < checked.length; from += LOAD_PART) {
+        const part = checked.slice(from, from + LOAD_PART)
+        // Sealed before the transaction: whoever delivers this item waits for it.
+        const rows = await preparePool(vault, item_id, part, clock.nowMs())
+        const done = await act('pool.load', async (tx, nowMs) => {
+          const result = await loadPool(tx, item_id, rows, nowMs)
+          return { result, target: item_id, details: { loaded: result.loaded, known: result.known.length } }
+        })
+        loaded += done.loaded
+        pool_left = done.pool_left
+        known.push(...done.known.map((position) => from + position))
+        progress?.(from + part.length)
+      }
+      return { loaded, known, pool_left }
     },
 
     /** Puts back on sale what was set aside and can be decrypted again. */

@@ -39,7 +39,6 @@ export async function preparePool(
   item_id: string,
   links: readonly string[],
   nowMs: number,
-  progress?: (done: number) => void,
 ): Promise<PoolLinkRow[]> {
   // Sold in the order they were loaded: by load, then by position in it.
   const load = newId('pl', nowMs)
@@ -47,7 +46,6 @@ export async function preparePool(
   for (const [n, link] of links.entries()) {
     const place = { item_id, id: `${load}-${String(n).padStart(POSITION_DIGITS, '0')}` }
     rows.push({ ...place, ...(await vault.sealForPool(link, place)) })
-    if (rows.length % BATCH === 0) progress?.(rows.length)
   }
   return rows
 }
