@@ -195,7 +195,7 @@ test('mass-webhook-failure: every event that was refused is accepted after the r
 
 test('wrong-price: the right one is offered at once, the orders at the wrong one are found, an undelivered one is undone', async () => {
   const buyer = await shop.openBuyer(5_000)
-  await system.admin('catalogue', 'set', byHand, '--price', '0.49')
+  await system.admin('catalogue', 'set', byHand, '--price', '0.49', '--price-factor-max', '20')
   const FROM = new Date(Date.now() - 1_000).toISOString()
   const { body } = await buyer.settle(port(), newOrder({ id: byHand, expected_price_cents: WRONG_CENTS }))
   const page = await open('wrong-price', { ITEM: byHand, FROM, ORDER: body.id })

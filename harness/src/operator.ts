@@ -43,6 +43,9 @@ export interface AdminCommand {
   withFile<Result>(content: string, use: (path: string) => Promise<Result>): Promise<Result>
 }
 
+/** Tests change prices as they like. */
+const ANY_PRICE = ['--price-factor-max', '1000000', '--price-share-max', '100']
+
 export function createOperator(settings: () => Settings): Operator {
   const server = createOperatorServer(settings)
   return operatorBy({ run: (...args) => runProgram('admin', args, settings()), server, withFile })
@@ -81,7 +84,9 @@ export function operatorBy(
       return { account_id, key: await createKey(account_id, scopes) }
     },
     importItems: (items) =>
-      withFile(JSON.stringify(items), (path) => admin('catalogue', 'import', path, '--partial', '--yes')),
+      withFile(JSON.stringify(items), (path) =>
+        admin('catalogue', 'import', path, '--partial', '--yes', ...ANY_PRICE),
+      ),
     loadPool: (item_id, links) =>
       withFile(`${links.join('\n')}\n`, (path) => admin('pool', 'load', item_id, path)),
   }

@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline/promises'
 import { type ItemType, itemTypes } from '@shopwire/contract'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Difference, ImportOptions } from '../catalogue/import.ts'
@@ -11,16 +10,17 @@ import {
   writeCatalogueFile,
 } from '../catalogue/import-file.ts'
 import type { FieldChange, ItemRow } from '../catalogue/item.ts'
+import { PRICE_BOUNDS } from '../operations/catalogue-actions.ts'
 import { servedWithinMs } from '../operations/reads.ts'
 import { refuse } from '../platform/trouble.ts'
+import { agree, yesOption } from './ask-first.ts'
 import type { CommandContext } from './command-context.ts'
 import { parseDollars, parseLimit } from './parse.ts'
 import { day, dollars, print, printableLines, table } from './print.ts'
+import { progressOf } from './progress.ts'
 import { readInput } from './read-input.ts'
 
 const LINES_PER_KIND_MAX = 20
-/** With fewer items the command is done before anybody waits for progress. */
-const PROGRESS_ITEMS_MIN = 20_000
 
 export function catalogueCommands(program: Command, context: CommandContext): void {
   const catalogue = program.command('catalogue').description('what is for sale, and for how much')
@@ -38,18 +38,25 @@ interface ImportFlags {
   readonly yes?: true
   readonly all?: true
   readonly allowRemovals?: true
+  readonly priceFactorMax: number
+  readonly priceShareMax: number
 }
 
 function importCommand(catalogue: Command, context: CommandContext): void {
-  catalogue
-    .command('import')
+  yesOption(catalogue.command('import'))
     .argument('<file>', 'JSON or CSV; "-" reads from standard input')
     .addOption(formatOption('format of the file; detected by default'))
     .option('--partial', 'the file is not the whole catalogue: leave items alone that it does not name')
     .option('--dry-run', 'show what would change and change nothing')
-    .option('--yes', 'at a terminal: do not ask')
     .option('--all', `show every line, not the first ${LINES_PER_KIND_MAX} of a kind`)
     .option('--allow-removals', 'even if most of what is for sale goes from sale')
+    .addOption(priceFactorOption())
+    .option(
+      '--price-share-max <percent>',
+      'refuse to change the prices of more of the items than that',
+      parsePercent,
+      PRICE_BOUNDS.shareMax * 100,
+    )
     .description('make the catalogue match a file, completely or not at all')
     .addHelpText(
       'after',
@@ -64,8 +71,17 @@ function importCommand(catalogue: Command, context: CommandContext): void {
       const isJson = Boolean(command.optsWithGlobals().json)
       const { items, warnings } = readCatalogueFile(await readInput(file), flags.format)
       for (const warning of warnings) context.err(`Warning: ${warning}\n`)
-      const options = importOptions(flags, context)
+      const compared = progressOf(command, context, 'items compared')
+      const written = progressOf(command, context, 'items written')
+      const options: ImportOptions = {
+        ...importOptions(flags),
+        progress(done) {
+          if ('compared' in done) compared.at(done.compared, Math.max(done.compared, items.size))
+          else written.at(done.written, done.toWrite)
+        },
+      }
       const { difference, refused } = await context.reads().compareCatalogue(items, options)
+      compared.end()
       if (!isJson) context.out(`${printableLines(describeDifference(difference, Boolean(flags.all)))}\n`)
 
       if (flags.dryRun) {
@@ -78,10 +94,10 @@ function importCommand(catalogue: Command, context: CommandContext): void {
         )
       }
       if (refused) throw refuse('invalid_request', refused)
-      if (!flags.yes && !isJson && changesAnything(difference) && !(await isAgreed(context))) {
-        return context.out('Nothing was changed.\n')
-      }
+      if (!flags.yes && !isJson && file !== '-' && changesAnything(difference))
+        await agree(context, 'All of this is applied, and callers see it within seconds.')
       const done = await context.operator().importCatalogue(items, file, options)
+      written.end()
       const counts = countsOf(done.difference)
       const isChanged = changesAnything(done.difference)
       const isServed = await untilServed(context, changesIn(done.difference))
@@ -106,30 +122,14 @@ function importCommand(catalogue: Command, context: CommandContext): void {
     })
 }
 
-function importOptions(flags: ImportFlags, { err }: CommandContext): ImportOptions {
+function importOptions(flags: ImportFlags): ImportOptions {
   return {
     isPartial: Boolean(flags.partial),
     allowRemovals: Boolean(flags.allowRemovals),
-    progress(done) {
-      if ('compared' in done) {
-        if (done.compared >= PROGRESS_ITEMS_MIN) err(`${done.compared} items compared\n`)
-      } else if (done.toWrite >= PROGRESS_ITEMS_MIN) {
-        err(`${done.written} of ${done.toWrite} items written\n`)
-      }
+    prices: {
+      factorMax: flags.priceFactorMax,
+      shareMax: flags.priceShareMax / 100,
     },
-  }
-}
-
-/** Only a person at a terminal is asked: a script cannot answer. */
-async function isAgreed({ err }: CommandContext): Promise<boolean> {
-  if (!process.stdin.isTTY || !process.stderr.isTTY) return true
-  err('Apply this? [y/N] ')
-  const lines = createInterface({ input: process.stdin })
-  try {
-    for await (const line of lines) return /^y(es)?$/i.test(line.trim())
-    return false
-  } finally {
-    lines.close()
   }
 }
 
@@ -316,6 +316,7 @@ function setCommand(catalogue: Command, context: CommandContext): void {
     readonly collection?: string
     readonly until?: string
     readonly forSale?: string
+    readonly priceFactorMax: number
   }
   catalogue
     .command('set')
@@ -325,9 +326,10 @@ function setCommand(catalogue: Command, context: CommandContext): void {
     .option('--collection <text>')
     .option('--until <time>', 'when its sale ends, such as 2026-12-31T23:59:59Z, or "never"')
     .option('--for-sale <yes|no>', 'whether it is offered', parseYesNo)
+    .addOption(priceFactorOption())
     .description('change one item, and wait until callers see it; the next import of a file overwrites it')
     .action(async (id: string, flags: Flags, command: Command) => {
-      const { price, name, collection, until, forSale } = flags
+      const { price, name, collection, until, forSale, priceFactorMax } = flags
       const wanted: ItemTexts = {
         ...(price !== undefined && { price_cents: String(price) }),
         ...(name !== undefined && { name: name.trim() }),
@@ -341,7 +343,7 @@ function setCommand(catalogue: Command, context: CommandContext): void {
           'There is nothing to change. Say what: --price, --name, --collection, --until or --for-sale.',
         )
       }
-      const done = await context.operator().setItem(id, wanted)
+      const done = await context.operator().setItem(id, wanted, { factorMax: priceFactorMax })
       await untilServed(context, done.changes.length)
       print(command, context, done, () =>
         done.changes.length === 0
@@ -349,6 +351,24 @@ function setCommand(catalogue: Command, context: CommandContext): void {
           : `${id} ${done.item.name}: ${describeChanges(done.changes)}\nThe catalogue is at revision ${done.revision}.`,
       )
     })
+}
+
+/** For scripts too: a price with a digit too few is sold within seconds. */
+const priceFactorOption = () =>
+  new Option('--price-factor-max <n>', 'refuse a price that changes more than so many times, up or down')
+    .argParser(parseFactor)
+    .default(PRICE_BOUNDS.factorMax)
+
+function parseFactor(text: string): number {
+  if (!/^[1-9]\d{0,6}(\.\d{1,2})?$/.test(text))
+    throw new InvalidArgumentError('must be a number from 1, such as 12.')
+  return Number(text)
+}
+
+function parsePercent(text: string): number {
+  const percent = Number(text)
+  if (!/^\d{1,3}$/.test(text) || percent > 100) throw new InvalidArgumentError('must be 0 to 100.')
+  return percent
 }
 
 /** Returns the spelling of a catalogue file. */

@@ -1,6 +1,7 @@
 import type { Queryable, Tx } from '../platform/db.ts'
 import { refuse } from '../platform/trouble.ts'
 import { changesBetween, everyItem, type FieldChange } from './item.ts'
+import { objectionToPrices, type PriceBounds } from './price-bounds.ts'
 import {
   type ItemFacts,
   type ItemRow,
@@ -16,6 +17,8 @@ export interface ImportOptions {
   readonly isPartial: boolean
   /** The operator has confirmed that most of the shop's items are to be taken from sale. */
   readonly allowRemovals: boolean
+  /** Without them prices may change by any amount. */
+  readonly prices?: PriceBounds
   readonly progress?: (done: { compared: number } | { written: number; toWrite: number }) => void
 }
 
@@ -28,6 +31,8 @@ export interface Difference {
   /** Items that are the same in the file and in the shop. */
   unchanged: number
   for_sale_before: number
+  /** Whether for sale or not; with a partial file, those that it names. */
+  items_before: number
 }
 
 export interface NamedItem {
@@ -99,7 +104,8 @@ export async function importCatalogue(
 export function objectionTo(difference: Difference, options: ImportOptions): string | undefined {
   const taken = difference.taken_from_sale.length
   const isMuch = taken >= REMOVALS_MIN && taken * 2 > difference.for_sale_before
-  if (options.isPartial || options.allowRemovals || !isMuch) return undefined
+  if (options.isPartial || options.allowRemovals || !isMuch)
+    return options.prices && objectionToPrices(difference.changed, options.prices, difference.items_before)
   return (
     `This would take ${taken} of the ${difference.for_sale_before} items for sale from sale; nothing was changed. ` +
     'If the file is not the whole catalogue, add --partial. If it was cut off, write it again. ' +
@@ -115,6 +121,7 @@ async function compare(db: Queryable, items: ReadonlyMap<string, ItemFacts>, opt
     back_on_sale: [],
     unchanged: 0,
     for_sale_before: 0,
+    items_before: 0,
   }
   const toWrite: ItemFacts[] = []
   const toTake: string[] = []
@@ -123,6 +130,7 @@ async function compare(db: Queryable, items: ReadonlyMap<string, ItemFacts>, opt
   for await (const rows of options.isPartial ? itemsById(db, items) : everyItem(db)) {
     for (const row of rows) {
       const item = items.get(row.id)
+      difference.items_before += 1
       if (row.is_for_sale) difference.for_sale_before += 1
       if (item) {
         unseen.delete(row.id)

@@ -1,6 +1,7 @@
 import type { Queryable, Tx } from '../platform/db.ts'
 import { refuse } from '../platform/trouble.ts'
 import { type ItemTexts, readItem, textsOf } from './import-file.ts'
+import { objectionToPrices, type PriceBounds } from './price-bounds.ts'
 import {
   type ItemFacts,
   type ItemFilter,
@@ -55,11 +56,19 @@ export async function showItem(db: Queryable, id: string): Promise<{ item: ItemR
 }
 
 /** Takes the new values in the form of a catalogue file, so that the same rules apply to both. */
-export async function setItem(tx: Tx, id: string, wanted: ItemTexts, nowMs: number): Promise<ChangedOne> {
+export async function setItem(
+  tx: Tx,
+  id: string,
+  wanted: ItemTexts,
+  nowMs: number,
+  prices?: Pick<PriceBounds, 'factorMax'>,
+): Promise<ChangedOne> {
   const before = await lockCatalogue(tx)
   const old = await getItem(tx, id)
   const facts = readItem({ ...textsOf(old), ...wanted, id })
   const changes = changesBetween(old, facts)
+  const objection = prices && objectionToPrices([{ id, name: old.name, changes }], prices)
+  if (objection) throw refuse('invalid_request', objection)
   const item = { ...facts, has_supply: old.has_supply }
   if (changes.length === 0) return { item, changes, revision: before.revision }
   const { revision } = await nextRevision(tx, new Date(nowMs))

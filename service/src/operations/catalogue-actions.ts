@@ -1,6 +1,7 @@
 import { type Imported, type ImportOptions, importCatalogue } from '../catalogue/import.ts'
 import type { ItemTexts } from '../catalogue/import-file.ts'
 import { type ChangedOne, type ItemFacts, setItem } from '../catalogue/item.ts'
+import type { PriceBounds } from '../catalogue/price-bounds.ts'
 import {
   cancelStoreWindow,
   planStoreWindow,
@@ -9,6 +10,8 @@ import {
   setStoreState,
 } from '../catalogue/store-state.ts'
 import type { Act } from './act.ts'
+
+export { PRICE_BOUNDS } from '../catalogue/price-bounds.ts'
 
 /** What an operator may change about what is for sale, and about whether the store takes orders. */
 export function catalogueActions(act: Act) {
@@ -37,9 +40,13 @@ export function catalogueActions(act: Act) {
         }
       }),
 
-    setItem: (item_id: string, wanted: ItemTexts): Promise<ChangedOne> =>
+    setItem: (
+      item_id: string,
+      wanted: ItemTexts,
+      prices?: Pick<PriceBounds, 'factorMax'>,
+    ): Promise<ChangedOne> =>
       act('catalogue.set', async (tx, nowMs) => {
-        const result = await setItem(tx, item_id, wanted, nowMs)
+        const result = await setItem(tx, item_id, wanted, nowMs, prices)
         return { result, target: item_id, details: { changes: result.changes, revision: result.revision } }
       }),
 

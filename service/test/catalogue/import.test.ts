@@ -309,18 +309,18 @@ describe('an import', () => {
   test('as a dry run prints the same and changes nothing, not even the revision or the audit log', async () => {
     await putItems(database.operator, [itemOf(one), itemOf(two)])
     const [before, state] = [await everything(), await selectRevision(database.owner)]
-    const file = await fileOf([itemOf(one, { price_cents: 1 }), itemOf(three)])
+    const file = await fileOf([itemOf(one, { price_cents: 50 }), itemOf(three)])
     const { code, stdout } = await admin('catalogue', 'import', file, '--dry-run')
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /^Added: 1\n[\s\S]*price \$1\.00 → \$0\.01[\s\S]*Taken from sale: 1\n[\s\S]*Dry run: nothing was changed\.\n$/,
+      /^Added: 1\n[\s\S]*price \$1\.00 → \$0\.50[\s\S]*Taken from sale: 1\n[\s\S]*Dry run: nothing was changed\.\n$/,
     )
     const { json } = await admin('--json', 'catalogue', 'import', file, '--dry-run')
     expect(json).toMatchObject({
       ...{ applied: false, dry_run: true, revision: state.revision, refused: null, warnings: [] },
       counts: { added: 1, changed: 1, taken_from_sale: 1, back_on_sale: 0, unchanged: 0 },
       added: [{ id: three }],
-      changed: [{ id: one, changes: [{ field: 'price_cents', old: 100, new: 1 }] }],
+      changed: [{ id: one, changes: [{ field: 'price_cents', old: 100, new: 50 }] }],
       taken_from_sale: [{ id: two, is_in_file: false }],
     })
     expect(await everything()).toEqual(before)
@@ -343,8 +343,8 @@ describe('an import', () => {
   test('does not change has_supply', async () => {
     await putItems(database.operator, [itemOf(one)])
     await database.asOwner(`update items set has_supply = false where id = '${one}'`)
-    await admin('catalogue', 'import', await fileOf([itemOf(one, { price_cents: 5 })]))
-    expect(await selectItem(database.owner, one)).toMatchObject({ price_cents: 5, has_supply: false })
+    await admin('catalogue', 'import', await fileOf([itemOf(one, { price_cents: 50 })]))
+    expect(await selectItem(database.owner, one)).toMatchObject({ price_cents: 50, has_supply: false })
   })
 
   test('that would take most items from sale is refused until the operator confirms it', async () => {
@@ -374,6 +374,41 @@ describe('an import', () => {
     expect(await admin('catalogue', 'import', half)).toMatchObject({ code: 0 })
     expect(await admin('catalogue', 'import', less, '--allow-removals')).toMatchObject({ code: 0 })
     expect((await everything()).filter(({ is_for_sale }) => is_for_sale)).toHaveLength(9)
+  })
+
+  test('that changes a price, or most prices, by much is refused in a script too, until a flag names the bound', async () => {
+    const many = Array.from({ length: 20 }, (_, n) =>
+      itemOf(`1000000000000000${n + 10}1`, { price_cents: 499 }),
+    )
+    await putItems(database.operator, many)
+    const before = await everything()
+    const [first, ...rest] = many.map((item) => ({ ...item, price_cents: 50 }))
+    const oneOff = await fileOf([first as ItemFacts, ...many.slice(1)])
+    const tenth = await fileOf([first as ItemFacts, ...rest])
+    const dearer = await fileOf(many.map((item) => ({ ...item, price_cents: 549 })))
+
+    const dry = await admin('catalogue', 'import', oneOff, '--dry-run')
+    expect(dry.stdout).toContain('It would be refused: This would change a price more than 3 times')
+    const refused = await admin('catalogue', 'import', oneOff, '--yes')
+    expect(refused).toMatchObject({ code: EXIT.usage })
+    expect(refused.stderr).toMatch(/from \$4\.99 to \$0\.50\. Nothing was changed.*--price-factor-max 10\./)
+    expect((await admin('catalogue', 'import', tenth, '--yes', '--json')).code).toBe(EXIT.usage)
+    const all = await admin('catalogue', 'import', dearer, '--yes')
+    expect(all).toMatchObject({ code: EXIT.usage })
+    expect(all.stderr).toMatch(/the prices of 20 of 20 items.*--price-share-max 100\./)
+    const single = await admin('catalogue', 'set', many[0]?.id ?? '', '--price', '0.49')
+    expect(single).toMatchObject({ code: EXIT.usage, stdout: '' })
+    expect(single.stderr).toContain('--price-factor-max 11')
+    expect(await everything()).toEqual(before)
+
+    expect((await admin('catalogue', 'import', dearer, '--price-share-max', '100')).code).toBe(0)
+    expect((await admin('catalogue', 'import', oneOff, '--price-factor-max', '11')).code).toBe(EXIT.usage)
+    const both = ['--price-factor-max', '11', '--price-share-max', '100']
+    expect((await admin('catalogue', 'import', tenth, ...both)).code).toBe(0)
+    expect(
+      (await admin('catalogue', 'set', many[0]?.id ?? '', '--price', '4.99', '--price-factor-max', '10'))
+        .code,
+    ).toBe(0)
   })
 
   test('that removes a few items needs no confirmation, however small the shop', async () => {
@@ -411,7 +446,7 @@ describe('an import', () => {
   })
 
   test('compares with the shop under the lock; two concurrent imports run one after the other', async () => {
-    const imports = [itemOf(one), itemOf(one, { price_cents: 5 })].map((item) =>
+    const imports = [itemOf(one), itemOf(one, { price_cents: 50 })].map((item) =>
       operator().importCatalogue(new Map([[one, item]]), 'test', { isPartial: false, allowRemovals: false }),
     )
     const done = await Promise.all(imports)
@@ -438,7 +473,6 @@ describe('an import', () => {
 
     const fresh = await timed(() => admin('catalogue', 'import', file))
     expect(fresh.result.stdout).toMatch(/Done; the catalogue is at revision 2\. API servers are reading it/)
-    expect(fresh.result.stderr).toContain(`${size} of ${size} items written\n`)
     const same = await timed(() => admin('catalogue', 'import', file))
     expect(same.result.stdout).toContain(`Unchanged: ${size}\nNothing to change`)
     const gone = await timed(() => admin('catalogue', 'import', short, '--allow-removals'))
