@@ -1918,6 +1918,7 @@ CREATE TABLE shopwire.database_identity (
     behind_why text,
     journal_id text,
     compared_start text,
+    journal_problem text,
     copy text NOT NULL,
     clock_accepted integer DEFAULT 0 NOT NULL,
     CONSTRAINT database_identity_only_row_check CHECK (only_row)
@@ -4081,6 +4082,8 @@ GRANT UPDATE(behind_why) ON TABLE shopwire.database_identity TO shopwire_worker_
 GRANT UPDATE(journal_id) ON TABLE shopwire.database_identity TO shopwire_worker_rights;
 
 GRANT UPDATE(compared_start) ON TABLE shopwire.database_identity TO shopwire_worker_rights;
+
+GRANT UPDATE(journal_problem) ON TABLE shopwire.database_identity TO shopwire_worker_rights;
 
 GRANT SELECT ON TABLE shopwire.deliveries TO shopwire_api_rights;
 GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.deliveries TO shopwire_dashboard;

@@ -1,5 +1,5 @@
 import type { Config } from './config.ts'
-import { createPositionKeeper, JournalMismatch } from './orders/keep-position.ts'
+import { createPositionKeeper, journalProblemOf } from './orders/keep-position.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import type { DatabaseTime } from './platform/clock-watch.ts'
 import type { Db } from './platform/db.ts'
@@ -7,7 +7,6 @@ import { every } from './platform/every.ts'
 import type { Log } from './platform/log.ts'
 import type { Metrics } from './platform/metrics.ts'
 import type { RemovalLimit } from './platform/removal-limit.ts'
-import { Unavailable } from './platform/trouble.ts'
 import type { LinkVault } from './supply/gift-link.ts'
 import type { Journal } from './supply/journal.ts'
 import { openJournalFolder } from './supply/journal-files.ts'
@@ -72,13 +71,11 @@ export function keepJournal(
       problem = undefined
     },
     (error) => {
-      const isMismatch = error instanceof JournalMismatch
-      const isJournal = error instanceof Unavailable && error.part === 'journal'
-      if (isMismatch) problem = error.message
-      else if (isJournal) problem = 'the journal of sold links cannot be read or written'
+      const found = journalProblemOf(error)
+      problem = found ?? problem
       if (performance.now() - loggedMs < REMIND_EVERY_MS) return
       loggedMs = performance.now()
-      log.error({ err: error }, isMismatch ? error.message : "the store's position could not be recorded")
+      log.error({ err: error }, found ?? "the store's position could not be recorded")
     },
   )
   const removal = every(

@@ -7,7 +7,7 @@ import { postgresAdmission } from './access/admission-postgres.ts'
 import type { RedisSettings } from './access/redis-urls.ts'
 import { type Config, ConfigError, configWarnings, type DashboardConfig, loadConfig } from './config.ts'
 import { createHealthServer } from './edge/health-server.ts'
-import { JournalMismatch } from './orders/keep-position.ts'
+import { JournalMismatch, journalProblemOf } from './orders/keep-position.ts'
 import { UntrustedDatabase } from './platform/database-url.ts'
 import { type Db, openDatabase, sql } from './platform/db.ts'
 import type { Timer } from './platform/durations.ts'
@@ -173,8 +173,9 @@ export async function untilAnswered(
         log.fatal({ err: error }, 'cannot start')
         process.exit(1)
       }
-      report(`waiting for the ${part}`)
-      log.warn({ err: error }, `waiting for the ${part}`)
+      const why = journalProblemOf(error) ?? `waiting for the ${part}`
+      report(why)
+      log.warn({ err: error }, why)
       await sleep(RETRY_MS)
     }
   }

@@ -75,6 +75,8 @@ create table database_identity (
   -- The start of the server (functions/platform/database_start.sql) for which a worker has compared this database with the journal. After
   -- every start somebody has to: a snapshot that is started without recovery has the identity of the original.
   compared_start text,
+  -- Why the worker that tried last could not, such as a file in the journal that it may not read.
+  journal_problem text,
   -- The copy of the data (functions/platform/database_copy.sql) that was confirmed. Without a journal nothing else tells a dump that was
   -- restored into the same server from the original.
   copy text not null,

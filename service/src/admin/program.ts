@@ -170,7 +170,7 @@ function describe(error: unknown): { code: number; type: string; message: string
     return { code: EXIT.conflict, type: 'not_journalled', message }
   }
   if (error instanceof Unavailable) {
-    const reason = (error.cause as Error | undefined)?.message ?? ''
+    const { reason } = error
     const message =
       error.part === 'admission'
         ? `Redis did not answer (${reason}). If this was a revocation or suspension, it is saved but may not hold yet: run it again.`

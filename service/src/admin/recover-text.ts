@@ -33,7 +33,9 @@ export function describeRecovery(state: RecoveryState): string {
   if (is_same_database && database.behind_since === null) {
     return [
       ...lines,
-      'Start a worker with SHOPWIRE_JOURNAL: it compares within a second, and the store opens by itself when nothing is missing.',
+      database.journal_problem === null
+        ? 'Start a worker with SHOPWIRE_JOURNAL: it compares within a second, and the store opens by itself when nothing is missing.'
+        : `A worker tried, but ${database.journal_problem}\nIt tries every second; the store opens by itself when nothing is missing.`,
       'If the journal is lost:',
       `  shopwire-admin recover open --identity ${nameIdentity(present)} --without-journal`,
     ].join('\n')

@@ -8,12 +8,20 @@ import {
   isBehind,
   markBehind,
   markCompared,
+  noteJournalProblem,
   type StorePosition,
 } from '../platform/store-position.ts'
-import { refuse } from '../platform/trouble.ts'
+import { refuse, Unavailable } from '../platform/trouble.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
 import { type Journal, type JournalMark, KEY_CHECK_LINK } from '../supply/journal.ts'
 import { countLostOrders } from './lost-orders.ts'
+
+/** What is wrong with the journal, for the person who looks after the store; undefined when the trouble is elsewhere. */
+export function journalProblemOf(error: unknown): string | undefined {
+  if (error instanceof JournalMismatch) return error.message
+  if (!(error instanceof Unavailable) || error.part !== 'journal') return undefined
+  return `the journal of sold links cannot be read or written: ${error.reason}`
+}
 
 /** The folder is not the journal of this store. The message is for the person who starts the process. */
 export class JournalMismatch extends Error {
@@ -36,6 +44,17 @@ export interface PositionKeeperDeps {
 export function createPositionKeeper(deps: PositionKeeperDeps): () => Promise<void> {
   const { db, journal, log } = deps
   return async () => {
+    try {
+      await keep()
+    } catch (error) {
+      const why = journalProblemOf(error)
+      // API processes and operators look at the database; where this cannot be written, the log has it.
+      if (why !== undefined) await noteJournalProblem(db, why).catch(() => {})
+      throw error
+    }
+  }
+
+  async function keep(): Promise<void> {
     if (journal === undefined) {
       const { journal_id } = await readDatabaseState(db)
       if (journal_id !== null) throw new JournalMismatch(describeUnset(journal_id))

@@ -34,6 +34,8 @@ export interface DatabaseState {
   readonly is_same_copy: boolean
   /** Whether it was compared with the journal since the server was started. */
   readonly is_compared: boolean
+  /** Why no worker could compare it, as the one that tried last said. */
+  readonly journal_problem: string | null
   /** Names this start of the server; see functions/platform/database_start.sql. */
   readonly start: string
   /** The last position that workers wrote to it, and when: the last moment that this database certainly has. */
@@ -58,7 +60,7 @@ export async function readDatabaseState(db: Queryable): Promise<DatabaseState> {
     await db.one<StateRow>(sql`
     select i.system_identifier as recorded_system, i.timeline as recorded_timeline, i.confirmed_at, i.confirmed_by,
            c.system_identifier::text as present_system, present_timeline() as present_timeline,
-           database_is_confirmed() as is_confirmed, i.generation, i.behind_since, i.behind_why, i.journal_id,
+           database_is_confirmed() as is_confirmed, i.generation, i.behind_since, i.behind_why, i.journal_id, i.journal_problem,
            i.copy = database_copy() as is_same_copy,
            i.compared_start is not distinct from database_start() as is_compared, database_start() as start,
            p.position, p.at as position_at
@@ -93,6 +95,7 @@ export const confirmDatabase = (
            behind_since = null,
            behind_why = null,
            journal_id = ${opened.journal_id},
+           journal_problem = null,
            compared_start = database_start(),
            copy = database_copy()`)
 
@@ -177,8 +180,9 @@ function isAwaitingComparison(state: DatabaseState): boolean {
 function describeProblem(state: DatabaseState): string {
   const { recorded, present, behind_why } = state
   if (isAwaitingComparison(state)) {
+    const why = state.journal_problem === null ? '' : ` because ${state.journal_problem}`
     return (
-      'the database server was started and no worker has compared it with the journal of sold links yet. Nothing is sold, ' +
+      `the database server was started and no worker has compared it with the journal of sold links yet${why}. Nothing is sold, ` +
       'delivered or bought until a worker with SHOPWIRE_JOURNAL has: see "shopwire-admin recover status"'
     )
   }

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { type FileHandle, open, readdir, rm } from 'node:fs/promises'
+import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { batched } from './batched.ts'
+import { explainRefused, giveToOwner, type OwnedFolder } from './file-owner.ts'
 import { Unavailable } from './trouble.ts'
 
 /**
@@ -24,7 +25,7 @@ export interface LineFiles {
 }
 
 export interface LineFilesOptions {
-  readonly dir: string
+  readonly folder: OwnedFolder
   /** Names begin with it. */
   readonly kind: string
   nowMs(): number
@@ -36,15 +37,20 @@ const READ_BYTES = 1 << 18
 const MODE = 0o640
 const DAY_MS = 86_400_000
 
-export function openLineFiles({ dir, kind, nowMs }: LineFilesOptions): LineFiles {
+export function openLineFiles({ folder, kind, nowMs }: LineFilesOptions): LineFiles {
+  const { dir } = folder
   let current: { day: string; file: FileHandle } | undefined
 
   async function fileOf(day: string): Promise<FileHandle> {
     if (current?.day === day) return current.file
     await current?.file.close()
     current = undefined
-    const file = await open(join(dir, `${kind}.${day}.${newWriterName()}.log`), 'ax', MODE)
+    const path = join(dir, `${kind}.${day}.${newWriterName()}.log`)
+    const file = await open(`${path}.new`, 'ax', MODE)
     current = { day, file }
+    // Before it has its name, so that no reader meets a file that it may not read yet.
+    await giveToOwner(file, folder)
+    await rename(`${path}.new`, path)
     await syncFolder(dir)
     return file
   }
@@ -68,7 +74,7 @@ export function openLineFiles({ dir, kind, nowMs }: LineFilesOptions): LineFiles
         if (batches.some(({ isDurable }) => isDurable)) await file.datasync()
       } catch (error) {
         await abandonFile()
-        throw new Unavailable('journal', error)
+        throw new Unavailable('journal', await explainRefused(error, folder))
       }
       return batches.map(() => undefined)
     },

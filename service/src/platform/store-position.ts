@@ -62,7 +62,8 @@ export const markBehind = (db: Queryable, why: string) =>
 export const markCompared = (db: Queryable, start: string) =>
   db.run(sql`
     update database_identity
-       set compared_start = ${start}
+       set compared_start = ${start},
+           journal_problem = null
      where database_start() = ${start}`)
 
 /** From now on no order is delivered whose links are not in the journal. It was compared just now. */
@@ -70,6 +71,15 @@ export const attachJournal = (db: Queryable, journal_id: string, start: string) 
   db.run(sql`
     update database_identity
        set journal_id = ${journal_id},
-           compared_start = ${start}
+           compared_start = ${start},
+           journal_problem = null
      where journal_id is null
        and database_start() = ${start}`)
+
+/** Says on the database why the store stays closed after this start of the server: only the worker sees the journal. */
+export const noteJournalProblem = (db: Queryable, why: string) =>
+  db.run(sql`
+    update database_identity
+       set journal_problem = ${why}
+     where journal_problem is distinct from ${why}
+       and compared_start is distinct from database_start()`)

@@ -43,6 +43,11 @@ export class Unavailable extends Error {
     super(`${part} did not answer`, { cause })
     this.part = part
   }
+
+  /** In words, where the cause has any. */
+  get reason(): string {
+    return this.cause instanceof Error ? this.cause.message : ''
+  }
 }
 
 /** A state that the code rules out: a failure is a defect of ours. Active in production too. */

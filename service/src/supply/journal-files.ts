@@ -1,5 +1,6 @@
 import { link, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { explainRefused, giveToOwner } from '../platform/file-owner.ts'
 import { newWriterName, openLine, openLineFiles, sealLine, syncFolder } from '../platform/line-files.ts'
 import { newestOf, type StorePosition } from '../platform/store-position.ts'
 import { Unavailable } from '../platform/trouble.ts'
@@ -18,7 +19,8 @@ export function openJournalFolder(
   dir: string,
   { nowMs, onError }: { nowMs(): number; onError(error: unknown): void },
 ): Journal {
-  const files = openLineFiles({ dir, kind: 'sold', nowMs })
+  const folder = { dir, mark: join(dir, MARK) }
+  const files = openLineFiles({ folder, kind: 'sold', nowMs })
   const writer = newWriterName()
 
   async function readMark(): Promise<JournalMark | undefined> {
@@ -33,6 +35,28 @@ export function openJournalFolder(
     const { kept_since } =
       removed === undefined ? mark : (parseSealed<Kept>(removed) ?? damaged(dir, KEPT_SINCE))
     return { journal_id: mark.journal_id, kept_since: new Date(kept_since), key_check: mark.key_check }
+  }
+
+  async function writeDurably(path: string, value: object): Promise<void> {
+    const file = await open(path, 'w', MODE)
+    try {
+      await giveToOwner(file, folder)
+      await file.writeFile(sealLine(JSON.stringify(value)))
+      await file.datasync()
+    } finally {
+      await file.close()
+    }
+  }
+
+  const unavailable = async (error: unknown) =>
+    error instanceof Unavailable ? error : new Unavailable('journal', await explainRefused(error, folder))
+
+  async function orUnavailable<Result>(work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work()
+    } catch (error) {
+      throw await unavailable(error)
+    }
   }
 
   return {
@@ -63,7 +87,7 @@ export function openJournalFolder(
           yield entries
         }
       } catch (error) {
-        throw new Unavailable('journal', error)
+        throw await unavailable(error)
       }
     },
     readPosition: () =>
@@ -97,16 +121,6 @@ export function openJournalFolder(
 type Stored<Value> = { readonly [Name in keyof Value]: Value[Name] extends Date ? string : Value[Name] }
 
 type Kept = Stored<Pick<JournalMark, 'kept_since'>>
-
-async function writeDurably(path: string, value: object): Promise<void> {
-  const file = await open(path, 'w', MODE)
-  try {
-    await file.writeFile(sealLine(JSON.stringify(value)))
-    await file.datasync()
-  } finally {
-    await file.close()
-  }
-}
 
 function parseSealed<Value>(text: string): Value | undefined {
   const line = openLine(text.trimEnd())
@@ -145,12 +159,4 @@ async function readIfThere(path: string): Promise<string | undefined> {
 
 function damaged(dir: string, name: string): never {
   throw new Error(`${join(dir, name)} is damaged: it does not fit its checksum`)
-}
-
-async function orUnavailable<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work()
-  } catch (error) {
-    throw error instanceof Unavailable ? error : new Unavailable('journal', error)
-  }
 }

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { chown, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { findPostgres } from '@shopwire/engines'
@@ -9,7 +10,7 @@ import { createOperator } from '../../src/operations/operator.ts'
 import { readRules, verifyData } from '../../src/operations/verify.ts'
 import { JournalMismatch } from '../../src/orders/keep-position.ts'
 import { systemClock } from '../../src/platform/clock.ts'
-import { readDatabaseState } from '../../src/platform/database-identity.ts'
+import { readDatabaseState, watchDatabaseIdentity } from '../../src/platform/database-identity.ts'
 import { settingsSql } from '../../src/platform/database-settings.ts'
 import { type Db, sql } from '../../src/platform/db.ts'
 import { createLog } from '../../src/platform/log.ts'
@@ -22,6 +23,7 @@ import { openTestDatabase, type TestDatabase } from '../../testing/database.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
 import { keeperOf, openTestJournal, type TestJournal } from '../../testing/journal.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
+import { asUser, IS_ROOT, NOBODY } from '../../testing/user.ts'
 import { startWorker } from '../../testing/worker.ts'
 
 const [item, other] = ['10000000000000001', '10000000000000002'] as const
@@ -359,3 +361,33 @@ test('production without a journal: the worker warns when it starts, and works',
   expect(keeping.problem()).toBeUndefined()
   await plain.close()
 })
+
+test.runIf(IS_ROOT)(
+  'a file of root in the journal and a restart: the store says which file, whose it is and what to do, and opens when that is done',
+  async () => {
+    const { owner, worker } = shop.database
+    const giveAway = async () => {
+      for (const name of ['.', ...(await readdir(files.dir))])
+        await chown(join(files.dir, name), NOBODY, NOBODY)
+    }
+    await giveAway()
+    const keep = keeperOf(worker, shop.vault, files.another())
+    const restart = () => owner.run(sql`update database_identity set compared_start = null`)
+    const file = join(files.dir, `sold.${new Date().toISOString().slice(0, 10)}.root-1-00000000.log`)
+    await writeFile(file, '', { mode: 0o640 })
+    await restart()
+    await asUser(NOBODY, () => expect(keep()).rejects.toMatchObject({ part: 'journal' }))
+
+    const cause = `${file} belongs to user 0 and group 0, and this process runs as user ${NOBODY}. As root: chown -R`
+    const api = watchDatabaseIdentity(shop.database.api, createLog('silent'), createMetrics('api'))
+    await api.start()
+    expect(api.problem()).toContain(cause)
+    expect((await runAdminOn(shop, 'recover', 'status', '--journal', files.dir)).out).toContain(cause)
+
+    await giveAway()
+    await asUser(NOBODY, keep)
+    await expect.poll(api.problem).toBeUndefined()
+    await api.stop()
+    expect(await readDatabaseState(owner)).toMatchObject({ is_confirmed: true, journal_problem: null })
+  },
+)

@@ -19,7 +19,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(dir, { recursive: true, force: true }))
 
-const openFiles = () => openLineFiles({ dir, kind: 'sold', nowMs: () => nowMs })
+const openFiles = () => openLineFiles({ folder: { dir, mark: dir }, kind: 'sold', nowMs: () => nowMs })
 
 async function readAll(files: LineFiles, from = START): Promise<{ lines: string[]; damaged: string[] }> {
   const lines: string[] = []

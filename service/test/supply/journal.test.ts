@@ -1,11 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Unavailable } from '../../src/platform/trouble.ts'
 import type { Journal, JournalEntry, SoldLink } from '../../src/supply/journal.ts'
 import { openJournalFolder } from '../../src/supply/journal-files.ts'
+import { asUser, IS_ROOT, NOBODY } from '../../testing/user.ts'
 
 const DAY_MS = 86_400_000
 let dir: string
@@ -134,3 +135,52 @@ test('an id with a line break in it is refused instead of written', async () => 
     'line break',
   )
 })
+
+test.runIf(IS_ROOT)('what root writes belongs to the owner of the folder, who reads it', async () => {
+  await chown(dir, NOBODY, NOBODY)
+  const root = openJournal()
+  const begun = await root.begin(mark('jrn_a'))
+  await root.append([sold(1)])
+  await root.writePosition({ generation: 1, position: 1, at: new Date() })
+  await root.removeBefore(new Date(Date.now() + 1_000))
+  await root.close()
+  const names = await readdir(dir)
+  expect(names).toHaveLength(4)
+  for (const name of names) expect(await stat(join(dir, name))).toMatchObject({ uid: NOBODY, gid: NOBODY })
+  await asUser(NOBODY, async () => {
+    expect((await openJournal().readMark())?.journal_id).toBe(begun.journal_id)
+    expect(await readAll(openJournal(), new Date(0))).toHaveLength(1)
+  })
+})
+
+test.runIf(IS_ROOT)('a user who is not the owner is refused and leaves nothing behind', async () => {
+  await openJournal().begin(mark('jrn_a'))
+  // As a folder that a group may write, without making one.
+  await chmod(dir, 0o777)
+  await asUser(NOBODY, async () => {
+    await expect(openJournal().append([sold(1)])).rejects.toMatchObject({
+      reason: expect.stringContaining(
+        `belongs to user 0 and group 0, and this process runs as user ${NOBODY}`,
+      ),
+    })
+  })
+  expect((await readdir(dir)).filter((name) => name.endsWith('.log'))).toEqual([])
+})
+
+test.runIf(IS_ROOT)(
+  'a file that the owner may not read: the error names it, whose it is and what to do',
+  async () => {
+    await chown(dir, NOBODY, NOBODY)
+    await openJournal().begin(mark('jrn_a'))
+    const name = `sold.${new Date().toISOString().slice(0, 10)}.host-1-00000000.log`
+    await writeFile(join(dir, name), '', { mode: 0o640 })
+    await asUser(NOBODY, async () => {
+      await expect(readAll(openJournal(), new Date())).rejects.toMatchObject({
+        part: 'journal',
+        reason:
+          `${join(dir, name)} belongs to user 0 and group 0, and this process runs as user ${NOBODY}. ` +
+          `As root: chown -R ${NOBODY}:${NOBODY} ${dir}`,
+      })
+    })
+  },
+)
