@@ -1,18 +1,24 @@
+import { text } from 'node:stream/consumers'
 import { type Redis, until } from '@shopwire/engines'
 import {
+  type ApiProcess,
   ageMemory,
   type Key,
   START_MS_MAX,
   type System,
   type SystemOptions,
   sign,
+  startHttpServer,
   startSystem,
 } from '@shopwire/harness'
 import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest'
 import { IS_SHORT } from '../test-forms.ts'
 import { exchange } from './support/connection.ts'
+import { openConsole } from './support/console-page.ts'
 import { type Outcome, tally } from './support/load.ts'
 import { describeAftermath, expectHeld, sufferLoss } from './support/loss.ts'
+import { readMetric } from './support/metrics.ts'
+import { blocksOf } from './support/runbook.ts'
 
 const SERVED_MS_MAX = 30_000
 const UNLIMITED = { SHOPWIRE_REQUESTS_PER_MINUTE: '100000' }
@@ -123,6 +129,53 @@ test.concurrent('threat 14: while Redis is frozen requests get 503, and a captur
   await context.annotate(describeAftermath(aftermath))
   expectHeld(aftermath, system)
   expect(tally(seenFrozen)).toEqual({ '503 service_unavailable': seenFrozen.length })
+})
+
+test.concurrent('while Redis is down /readyz, /status, metric and log say so, the process stays in use, and the runbook ends it', async (context) => {
+  const { system, redis, key } = await openSystem(context)
+  const api = system.apis[0] as ApiProcess
+  const look = async () => {
+    const ready = await fetch(`${api.healthUrl}/readyz`)
+    const { status, api: serving } = (await (await fetch(`${api.url}/v1/status`)).json()) as {
+      status: string
+      api: string
+    }
+    const failing = await readMetric(api.healthUrl, 'shopwire_admission_failing')
+    const said = (await ready.text()).split(':')[0]?.trim()
+    return `${ready.status} ${said}, ${status}, ${serving}, ${failing}`
+  }
+  const untilSeen = (wanted: string) =>
+    expect.poll(look, { timeout: SERVED_MS_MAX, interval: 200 }).toBe(wanted)
+  await untilSeen('200 ok, operational, up, 0')
+  await redis.kill9()
+  await untilSeen('200 degraded, degraded, unavailable, 1')
+  expect((await exchange(api.port, sign(key, 'GET', '/v1/ping').bytes)).status).toBe(503)
+  await expect.poll(api.logs, { timeout: SERVED_MS_MAX }).toContain('degraded: Redis does not answer')
+
+  // A stand-in for systemd, which would start Redis.
+  const asked: string[] = []
+  const systemd = await startHttpServer(async (request, response) => {
+    asked.push(await text(request))
+    await redis.start({ empty: true })
+    response.end()
+  })
+  context.onTestFinished(() => systemd.close())
+  const shell = await openConsole({ ...system.settingsOf('operator'), HEALTH: api.healthUrl })
+  context.onTestFinished(() => shell.close())
+  const page = async (kind: 'look' | 'repair') => {
+    const systemctl = `systemctl() { curl --silent --data "$*" http://127.0.0.1:${systemd.port}/; }`
+    const blocks = await blocksOf('alerts/database', 'ShopwireAdmissionFailing', kind)
+    return shell.run([systemctl, ...blocks].join('\n'))
+  }
+  expect(await page('look')).toMatch(/^degraded: Redis does not answer[\s\S]*FAILED +Redis answers/)
+  await page('repair')
+  expect(asked).toEqual(['restart redis-server'])
+  await untilSeen('200 ok, operational, up, 0')
+  await until(
+    async () => (await exchange(api.port, sign(key, 'GET', '/v1/ping').bytes)).status === 200,
+    SERVED_MS_MAX,
+    () => 'requests are not served after the repair',
+  )
 })
 
 test.concurrent('threat 14: a captured request is still refused after the failover of a killed Redis Cluster master', async (context) => {

@@ -82,12 +82,16 @@ export async function openMachine(): Promise<Machine> {
   }
 }
 
-/** The code of the blocks of a page with this mark. */
-export async function blocksOf(page: string, mark: string): Promise<string[]> {
+/** The code of the blocks of a page with this mark: `run=first`, or `look=` and `repair=` of an alert. */
+export async function blocksOf(
+  page: string,
+  mark: string,
+  kind: 'run' | 'look' | 'repair' = 'run',
+): Promise<string[]> {
   const path = `docs/runbooks/${page}.md`
   const blocks = codeBlocks({ path, text: await readFile(join(ROOT, path), 'utf8') })
-  const found = blocks.filter(({ marks }) => marks.run === mark).map(({ code }) => code)
-  if (found.length === 0) throw new Error(`${path} has no block with run=${mark}`)
+  const found = blocks.filter(({ marks }) => marks[kind] === mark).map(({ code }) => code)
+  if (found.length === 0) throw new Error(`${path} has no block with ${kind}=${mark}`)
   return found
 }
 

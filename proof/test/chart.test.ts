@@ -302,7 +302,10 @@ test('image, chart and package have one version', () => {
 })
 
 test('probes ask paths that the health port answers, and a pod may stop longer than its program takes', async (context) => {
-  const server = createHealthServer(createMetrics('test', ['api']), { notReady: async () => undefined })
+  const server = createHealthServer(createMetrics('test', ['api']), {
+    notReady: async () => undefined,
+    degraded: () => undefined,
+  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   context.onTestFinished(() => void server.close())

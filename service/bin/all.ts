@@ -49,7 +49,7 @@ const dashboardDb: Db | undefined =
 const api = await createApi(config, { log, metrics, db: apiDb, tracing })
 const worker = createWorker(workerConfig, { log, metrics, db: workerDb, tracing })
 const dbs = [apiDb, workerDb, ...(dashboardDb ? [dashboardDb] : [])]
-const health = openReadiness(dbs, metrics, () => worker.notReady())
+const health = openReadiness(dbs, metrics, { notReady: worker.notReady, degraded: api.problem })
 let dashboard: Dashboard | undefined
 
 onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [

@@ -22,7 +22,7 @@ const tracing = await openTracing(config, 'api', log)
 const metrics = createMetrics(VERSION, ['api'])
 const db = openDatabaseFrom(config, 'shopwire-api', log, metrics)
 const api = await createApi(config, { log, metrics, db, tracing })
-const health = openReadiness([db], metrics)
+const health = openReadiness([db], metrics, { degraded: api.problem })
 
 onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
   {

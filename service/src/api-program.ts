@@ -59,6 +59,8 @@ export interface ApiParts
 
 export interface Api {
   readonly admission: Admission
+  /** Why no signed request can be served though the database answers; undefined when they can. */
+  problem(): string | undefined
   /** Returns the port it listens on. */
   listen(): Promise<number>
   /** Until this resolves, requests get 503. */
@@ -88,7 +90,8 @@ export async function createApi(
   // By the clock of the machine: a store that is put together elsewhere may serve callers by another one.
   const offset = createClockOffset({ db, metrics, clock: systemClock, monotonicMs: () => performance.now() })
   const workers = watchWorkers(db, metrics)
-  const problem = () => offset.problem() ?? workers.problem()
+  const problem = () => admission.problem() ?? offset.problem() ?? workers.problem()
+  metrics.admissionFailing.from(() => (admission.problem() === undefined ? 0 : 1))
   const reportOnce = createReminder(log)
   const surroundings = every(
     LOOK_AROUND_EVERY_MS,
@@ -112,6 +115,7 @@ export async function createApi(
       onBatch: countBatches(metrics, 'place_order'),
     }),
     problem,
+    isServing: () => admission.problem() === undefined,
     checkUrl: parts.checkUrl ?? ((url, account_id) => checkWebhookUrl(url, account_id, networksOf(config))),
   })
   const loop = watchLoopLag()
@@ -172,6 +176,7 @@ export async function createApi(
 
   return {
     admission,
+    problem: admission.problem,
     async listen() {
       await listening(
         'SHOPWIRE',

@@ -39,17 +39,19 @@ export interface Readiness {
   close(): void
 }
 
+/** What /readyz reports besides the database; see edge/health-server.ts for the difference. */
+type Problems = Partial<Record<'notReady' | 'degraded', () => string | undefined>>
+
 /** Of a process with these connections, one for each login it has. */
-export function openReadiness(
-  dbs: readonly Db[],
-  metrics: Metrics,
-  problem: () => string | undefined = () => undefined,
-): Readiness {
+export function openReadiness(dbs: readonly Db[], metrics: Metrics, problems: Problems = {}): Readiness {
   let notReady: string | undefined = 'starting'
   const writeProblem = () => dbs.map((db) => db.writeProblem()).find((why) => why !== undefined)
-  const known = () => notReady ?? problem() ?? writeProblem()
+  const known = () => notReady ?? problems.notReady?.()
+  const degraded = () => writeProblem() ?? problems.degraded?.()
   const sum = (of: 'total' | 'idle' | 'waiting') => dbs.reduce((all, db) => all + db.stats()[of], 0)
-  metrics.ready.from(() => (known() === undefined && dbs.every((db) => db.isAnswering()) ? 1 : 0))
+  metrics.ready.from(() =>
+    known() === undefined && degraded() === undefined && dbs.every((db) => db.isAnswering()) ? 1 : 0,
+  )
   metrics.databaseWritesFailing.from(() => (writeProblem() === undefined ? 0 : 1))
   metrics.databaseConnectionsWaiting.from(() => sum('waiting'))
   metrics.databaseConnections.from(() => [
@@ -67,6 +69,7 @@ export function openReadiness(
         () => 'the database does not answer',
       )
     },
+    degraded,
   })
   return {
     report(why) {

@@ -65,6 +65,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
   },
   gauge('ShopwireProcessDown', 'up{job="shopwire",instance="worker"}', 1, 0),
   gauge('ShopwireNoWorker', 'shopwire_workers_alive{instance="api"}', 1, 0),
+  gauge('ShopwireAdmissionFailing', 'shopwire_admission_failing{instance="api"}', 0, 1),
   gauge('ShopwireProcessNotReady', 'shopwire_ready{job="shopwire",instance="api"}', 1, 0),
   counter('ShopwireJobsFailing', 'shopwire_jobs_ended_total{queue="fulfil",outcome="failed"}'),
   gauge('ShopwireDeadLetters', 'shopwire_queue_jobs{queue="fulfil",state="dead"}', 0, 1),

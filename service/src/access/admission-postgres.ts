@@ -90,6 +90,7 @@ export function postgresAdmission(db: Db, options: PostgresAdmissionOptions): Ad
     }),
     // `admit_many` compares the access version with the account's own row, so there is no copy to update.
     announce: async () => {},
+    problem: () => undefined,
     async open() {
       await maintain()
       timer ??= setInterval(() => void maintain().catch(options.onError), PURGE_EVERY_MS).unref()

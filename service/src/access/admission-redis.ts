@@ -40,6 +40,8 @@ const PREFIX = 'shopwire'
 const WATCH_EVERY_MS = 500
 /** Longer than any process caches a key (see known-keys.ts), so that an announcement outlives every cache it invalidates. */
 const ACCESS_VERSION_TTL_S = 3_600
+/** One lost answer is no outage. */
+const SILENT_LOOKS_MAX = 1
 const SLOT_BATCH = 512
 /** In admission.lua. */
 const KEYS_PER_REQUEST = 6
@@ -48,6 +50,8 @@ const ADMIT_LANES = 3
 const ADMIT_BATCH_MAX = 16
 /** One slot in each of sixteen ranges, so that every master of a cluster of up to that size is checked each time. */
 const WATCHED_SLOTS = Array.from({ length: 16 }, (_, n) => (n * SLOT_COUNT) / 16)
+const REDIS_SILENT =
+  'Redis does not answer, so signed requests cannot be admitted and get 503. Start it, or repair the way to it; it is used again within a second'
 /** A store in a new epoch admits no request for the rest of this second and the next two. */
 const WARMING_MS = 3_000
 
@@ -73,6 +77,7 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
   let purging: NodeJS.Timeout | undefined
   let areAllStarted = false
   let isClosed = false
+  let silentLooks = 0
 
   /** Starts an epoch in those of the slots that lost their data; returns whether there were any. */
   async function startEpochs(slots: readonly number[]): Promise<boolean> {
@@ -103,12 +108,17 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
   function keepWatching() {
     if (isClosed) return
     watching = setTimeout(
-      () => void watch().catch(onWatchError).finally(keepWatching),
+      () => void watch().then(onWatched, onWatchError).finally(keepWatching),
       WATCH_EVERY_MS,
     ).unref()
   }
 
+  function onWatched() {
+    silentLooks = 0
+  }
+
   function onWatchError(error: Error) {
+    silentLooks += 1
     options.onError(error)
     // A master that hangs keeps its connections open; after a new connection the sentinels are asked again who the master is.
     if (options.sentinels !== undefined && client.status === 'ready') client.disconnect(true)
@@ -198,6 +208,7 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
         ),
       )
     },
+    problem: () => (silentLooks > SILENT_LOOKS_MAX ? REDIS_SILENT : undefined),
     async open() {
       await connected(client, options, options.timeoutMs)
       await refuseEvictingServers(client)

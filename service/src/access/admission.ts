@@ -9,6 +9,8 @@ export interface Admission {
   admit(attempt: Attempt): Promise<Verdict>
   /** A key or an account changed what it may do. Once this returns, every process applies the change. */
   announce(account_id: string, access_version: number): Promise<void>
+  /** Why no request can be admitted, here or in any other process; undefined when they can, or when the database has the same problem. */
+  problem(): string | undefined
   /** Prepares the store, so that the first caller does not have to wait for it. */
   open(): Promise<void>
   close(): Promise<void>

@@ -4,17 +4,22 @@ import type { Metrics } from '../platform/metrics.ts'
 export interface Health {
   /** Why traffic should not be sent here, or undefined when it should. */
   notReady(): Promise<string | undefined>
+  /**
+   * What fails in every process alike, or undefined: a full disk, Redis down. A proxy that took all of them out of use would leave nobody to
+   * say so, nor to do what still works.
+   */
+  degraded(): string | undefined
 }
 
-/** For orchestrators and load balancers, on a separate port. /livez never uses the database, /readyz does. */
+/** For orchestrators and load balancers, on a separate port. /livez never uses the database, /readyz does: 503 means another process is better. */
 export function createHealthServer(metrics: Metrics, health: Health): Server {
   const answers: Record<string, () => Promise<{ status: number; type: string; body: string }>> = {
     '/livez': async () => ({ status: 200, type: 'text/plain', body: 'ok\n' }),
     '/readyz': async () => {
-      const why = await health.notReady()
-      return why === undefined
-        ? { status: 200, type: 'text/plain', body: 'ok\n' }
-        : { status: 503, type: 'text/plain', body: `not ready: ${why}\n` }
+      const notReady = await health.notReady()
+      if (notReady !== undefined) return { status: 503, type: 'text/plain', body: `not ready: ${notReady}\n` }
+      const degraded = health.degraded()
+      return { status: 200, type: 'text/plain', body: degraded ? `degraded: ${degraded}\n` : 'ok\n' }
     },
     '/metrics': async () => ({
       status: 200,

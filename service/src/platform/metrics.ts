@@ -235,7 +235,7 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
 
     ready: reading(ALL, {
       name: 'shopwire_ready',
-      help: '1 while this process does its work, 0 while /readyz says why it does not.',
+      help: '1 while this process does all of its work, 0 while /readyz says why it does not (degraded, or 503).',
       action: 'Read /readyz of the process: it names the reason.',
     }),
 
@@ -312,6 +312,11 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
       help: 'Pages of the dashboard that are open and told of changes.',
       action:
         'Near 4,000 in one process, start another one: further pages are not told, and have to be reloaded.',
+    }),
+    admissionFailing: reading(API, {
+      name: 'shopwire_admission_failing',
+      help: '1 while Redis does not answer, with admission in Redis: every signed request gets 503.',
+      action: 'Start Redis, or repair the way to it. /readyz of the process and its log say what it sees.',
     }),
     admissionMemoryLosses: counter(API, {
       name: 'shopwire_admission_memory_losses_total',

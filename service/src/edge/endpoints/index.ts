@@ -23,6 +23,8 @@ export interface EndpointDeps {
   readonly place?: Place
   /** Why this process cannot serve callers well though the database answers; undefined when it can. */
   problem?(): string | undefined
+  /** False when no signed request can be served. */
+  isServing?(): boolean
   /** Returns the URL as it will be connected to, or refuses it. The service's own rules by default. */
   checkUrl?(url: string, account_id: string): Promise<string>
 }
@@ -36,9 +38,10 @@ export const allEndpoints = ({
   metrics,
   place = placeInBatches(db),
   problem = () => undefined,
+  isServing = () => true,
   checkUrl = checkWebhookUrl,
 }: EndpointDeps): Endpoint[] => [
-  getStatus(db, problem),
+  getStatus(db, problem, isServing),
   getPing(),
   getBalance(db),
   getCatalogue(catalogue),

@@ -8,7 +8,11 @@ import { answer, endpoint } from './endpoint.ts'
 const SAMPLE_MS_MAX = 1_000
 
 /** Answers although the database does not: callers come here to find out why everything else fails. */
-export const getStatus = (db: Db, problem: () => string | undefined) => {
+export const getStatus = (
+  db: Db,
+  problem: () => string | undefined,
+  isServing: () => boolean = () => true,
+) => {
   let sample: Promise<ServiceStatus> | undefined
   let sampledMs = 0
   let queue = 0
@@ -32,7 +36,8 @@ export const getStatus = (db: Db, problem: () => string | undefined) => {
       const isWell =
         sampled.isOpen && !sampled.isStuck && db.writeProblem() === undefined && problem() === undefined
       const store = sampled.isOpen ? 'open' : 'closed'
-      return { status: isWell ? 'operational' : 'degraded', api: 'up', store, queue, updated }
+      const api = isServing() ? 'up' : 'unavailable'
+      return { status: isWell ? 'operational' : 'degraded', api, store, queue, updated }
     } catch {
       // Nothing can be bought without the database, so the store is reported as closed. The queue is the last one known.
       return { status: 'degraded', api: 'unavailable', store: 'closed', queue, updated }
