@@ -305,6 +305,7 @@ test('probes ask paths that the health port answers, and a pod may stop longer t
   const server = createHealthServer(createMetrics('test', ['api']), {
     notReady: async () => undefined,
     degraded: () => undefined,
+    warnings: () => [],
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

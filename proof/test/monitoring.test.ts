@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { CommandContext } from '../../service/src/admin/command-context.ts'
 import { runAdmin } from '../../service/src/admin/program.ts'
+import { describeMetrics } from '../../service/src/platform/metrics.ts'
 import { ALERT_CASES, BUDGET_CASES } from './monitoring/alert-cases.ts'
 import { KIT, ROOT, readAlerts, run, testRules } from './monitoring/promtool.ts'
 
@@ -67,6 +68,25 @@ describe('each alert', () => {
       expect(await readFile(join(ROOT, path), 'utf8'), runbook).toMatch(new RegExp(`^## ${name}$`, 'm'))
     }
   })
+})
+
+test('how failures show: every row of the table names metrics that exist, and an alert with its runbook', async () => {
+  const page = await readFile(join(ROOT, 'docs/observability.md'), 'utf8')
+  const [, table = ''] = page.split('| What happens | Metrics | Alert | Elsewhere |')
+  const rows = [...table.matchAll(/^\| (?!---)(.*?) \| (.*?) \| (.*?) \|/gm)]
+  const metrics = new Set(describeMetrics().map(({ name }) => name))
+  const runbooks = new Map((await readAlerts()).map(({ name, annotations }) => [name, annotations.runbook]))
+  expect(rows.length).toBeGreaterThan(12)
+  for (const [, what, named = '', alert = ''] of rows) {
+    const names = named.match(/shopwire_[a-z_]+/g) ?? []
+    expect(names, what).not.toEqual([])
+    expect(
+      names.filter((name) => !metrics.has(name)),
+      what,
+    ).toEqual([])
+    const [, name = '', link] = /\[(\w+)\]\((.*?)\)/.exec(alert) ?? []
+    expect(runbooks.get(name), what).toBe(`docs/${link}`)
+  }
 })
 
 test('commands of shopwire-admin in the runbooks of alerts exist, with their options', async () => {

@@ -49,7 +49,11 @@ const dashboardDb: Db | undefined =
 const api = await createApi(config, { log, metrics, db: apiDb, tracing })
 const worker = createWorker(workerConfig, { log, metrics, db: workerDb, tracing })
 const dbs = [apiDb, workerDb, ...(dashboardDb ? [dashboardDb] : [])]
-const health = openReadiness(dbs, metrics, { notReady: worker.notReady, degraded: api.problem })
+const health = openReadiness(dbs, metrics, {
+  notReady: worker.notReady,
+  degraded: api.problem,
+  warnings: worker.warnings,
+})
 let dashboard: Dashboard | undefined
 
 onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [

@@ -21,7 +21,7 @@ const tracing = await openTracing(config, 'worker', log)
 const metrics = createMetrics(VERSION, ['worker'])
 const db = openDatabaseFrom(config, 'shopwire-worker', log, metrics)
 const worker = createWorker(config, { log, metrics, db, tracing })
-const health = openReadiness([db], metrics, { notReady: worker.notReady })
+const health = openReadiness([db], metrics, { notReady: worker.notReady, warnings: worker.warnings })
 
 onShutdown(log, config.SHOPWIRE_SHUTDOWN_MS, [
   { name: 'report not ready', run: () => health.report('shutting down') },

@@ -4438,15 +4438,18 @@ GRANT SELECT,INSERT ON TABLE shopwire.operator_tokens TO shopwire_operator_right
 GRANT SELECT(id) ON TABLE shopwire.operator_tokens TO shopwire_readonly_rights;
 
 GRANT SELECT(email) ON TABLE shopwire.operator_tokens TO shopwire_readonly_rights;
+GRANT SELECT(email) ON TABLE shopwire.operator_tokens TO shopwire_worker_rights;
 
 GRANT SELECT(added_by) ON TABLE shopwire.operator_tokens TO shopwire_readonly_rights;
 
 GRANT SELECT(created_at) ON TABLE shopwire.operator_tokens TO shopwire_readonly_rights;
 
 GRANT SELECT(expires_at) ON TABLE shopwire.operator_tokens TO shopwire_readonly_rights;
+GRANT SELECT(expires_at) ON TABLE shopwire.operator_tokens TO shopwire_worker_rights;
 
 GRANT UPDATE(revoked_at) ON TABLE shopwire.operator_tokens TO shopwire_operator_rights;
 GRANT SELECT(revoked_at) ON TABLE shopwire.operator_tokens TO shopwire_readonly_rights;
+GRANT SELECT(revoked_at) ON TABLE shopwire.operator_tokens TO shopwire_worker_rights;
 
 GRANT INSERT ON TABLE shopwire.order_answers TO shopwire_api_rights;
 GRANT SELECT ON TABLE shopwire.order_answers TO shopwire_dashboard;

@@ -63,21 +63,23 @@ export function keepJournal(
   const keep = createPositionKeeper({ db, vault, journal, log, nowMs: clock.nowMs })
   let problem: string | undefined
   let loggedMs = Number.NEGATIVE_INFINITY
+  metrics.journalFailing.from(() => (journal === undefined ? undefined : Number(problem !== undefined)))
 
-  const keeping = every(
-    POSITION_EVERY_MS,
-    async () => {
-      await keep()
-      problem = undefined
-    },
-    (error) => {
-      const found = journalProblemOf(error)
-      problem = found ?? problem
-      if (performance.now() - loggedMs < REMIND_EVERY_MS) return
-      loggedMs = performance.now()
-      log.error({ err: error }, found ?? "the store's position could not be recorded")
-    },
-  )
+  const keepAndNote = () =>
+    keep().then(
+      () => {
+        problem = undefined
+      },
+      (error: unknown) => {
+        problem = journalProblemOf(error) ?? problem
+        throw error
+      },
+    )
+  const keeping = every(POSITION_EVERY_MS, keepAndNote, (error) => {
+    if (performance.now() - loggedMs < REMIND_EVERY_MS) return
+    loggedMs = performance.now()
+    log.error({ err: error }, journalProblemOf(error) ?? "the store's position could not be recorded")
+  })
   const removal = every(
     REMOVAL_EVERY_MS,
     async (isStopped) => {
@@ -98,7 +100,7 @@ export function keepJournal(
     journal,
     async open(until) {
       if (journal === undefined && config.SHOPWIRE_ENV === 'production') log.warn(NO_JOURNAL)
-      await until('database or the journal of sold links', keep)
+      await until('database or the journal of sold links', keepAndNote)
       keeping.start()
       removal.start()
     },

@@ -3,6 +3,7 @@ import type { FundingOptions } from './dashboard/top-ups.ts'
 import { checkBalances } from './funding/balance-alert.ts'
 import { createPaymentWorker } from './funding/payment-worker.ts'
 import type { PaymentProvider, ReadEvent } from './funding/provider.ts'
+import { type WatchedProvider, watchProvider } from './funding/provider-watch.ts'
 import { createReconciliation } from './funding/reconcile.ts'
 import { notifyPeople } from './operations/notify-people.ts'
 import type { Clock } from './platform/clock.ts'
@@ -10,6 +11,7 @@ import type { Db } from './platform/db.ts'
 import type { Keyring } from './platform/encryption.ts'
 import { every, type Repeating } from './platform/every.ts'
 import type { Log } from './platform/log.ts'
+import type { Metrics } from './platform/metrics.ts'
 import { operatorFetch } from './platform/operator-fetch.ts'
 import { networksOf } from './wiring.ts'
 
@@ -72,6 +74,7 @@ export interface MoneyLoopDeps {
   readonly clock: Clock
   readonly keyring: Keyring
   readonly log: Log
+  readonly metrics: Metrics
   /** False while this worker must not change anything. */
   mayWork(): boolean
   isTimeTrusted(): boolean
@@ -80,10 +83,11 @@ export interface MoneyLoopDeps {
 /** What a worker does about money that comes in: credit it, take back what was taken back, and warn before it runs out. */
 export function moneyLoops(
   config: Config,
-  { db, clock, keyring, log, mayWork, isTimeTrusted }: MoneyLoopDeps,
-): Repeating {
+  { db, clock, keyring, log, metrics, mayWork, isTimeTrusted }: MoneyLoopDeps,
+): Repeating & Pick<WatchedProvider, 'problem'> {
   const notify = notifyPeople(keyring, clock)
-  const provider = cardPaymentsOf(config)
+  const cards = cardPaymentsOf(config)
+  const provider = cards && watchProvider(cards, metrics)
   const loops = [
     every(
       BALANCES_EVERY_MS,
@@ -117,6 +121,7 @@ export function moneyLoops(
     )
   }
   return {
+    problem: () => provider?.problem(),
     start() {
       for (const loop of loops) loop.start()
     },

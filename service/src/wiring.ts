@@ -40,7 +40,9 @@ export interface Readiness {
 }
 
 /** What /readyz reports besides the database; see edge/health-server.ts for the difference. */
-type Problems = Partial<Record<'notReady' | 'degraded', () => string | undefined>>
+type Problems = Partial<
+  Record<'notReady' | 'degraded', () => string | undefined> & { warnings(): (string | undefined)[] }
+>
 
 /** Of a process with these connections, one for each login it has. */
 export function openReadiness(dbs: readonly Db[], metrics: Metrics, problems: Problems = {}): Readiness {
@@ -70,6 +72,7 @@ export function openReadiness(dbs: readonly Db[], metrics: Metrics, problems: Pr
       )
     },
     degraded,
+    warnings: () => (problems.warnings?.() ?? []).filter((warning) => warning !== undefined),
   })
   return {
     report(why) {

@@ -64,7 +64,10 @@ export interface RepeatedWorkDeps {
 }
 
 /** What a worker does again and again besides its jobs. Every worker does all of it; each piece tolerates the others. */
-export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating {
+export function repeatedWork(
+  config: Config,
+  deps: RepeatedWorkDeps,
+): Repeating & { providerProblem(): string | undefined } {
   const { db, keyring, vault, clock, log, metrics, removals, mayWork, isTimeTrusted, measureTime, isLeader } =
     deps
   const mayJudge = () => mayWork() && isTimeTrusted()
@@ -206,6 +209,7 @@ export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating 
     async (before) => (await deleteOldUsage(db, before)) === USAGE_DELETE_CHUNK,
     'the usage of keys past its retention time could not be removed',
   )
+  const money = moneyLoops(config, deps)
   const all = [
     refunds,
     announcements,
@@ -224,9 +228,10 @@ export function repeatedWork(config: Config, deps: RepeatedWorkDeps): Repeating 
     dayClosing,
     usageRetention,
     seals,
-    moneyLoops(config, deps),
+    money,
   ]
   return {
+    providerProblem: money.problem,
     start() {
       for (const one of all) one.start()
     },

@@ -49,6 +49,8 @@ export interface Worker {
   open(until: UntilAnswered): Promise<void>
   /** Why it runs and does no work; undefined when it works. */
   notReady(): string | undefined
+  /** What somebody should look at although it works. */
+  warnings(): (string | undefined)[]
   /** To be run in order. The caller closes the database. */
   readonly stops: readonly Step[]
 }
@@ -176,6 +178,7 @@ export function createWorker(
       figuresRefresh.start()
     },
     notReady: () => identity.problem() ?? journal.problem() ?? clock.problem(),
+    warnings: () => [repeated.providerProblem(), figures.warning()],
     stops: [
       {
         name: 'finish jobs',

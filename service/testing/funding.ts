@@ -8,6 +8,7 @@ import { createEdge } from '../src/edge/server.ts'
 import type { Letter, Notify } from '../src/funding/notify.ts'
 import { createPaymentWorker } from '../src/funding/payment-worker.ts'
 import type { PaymentProvider } from '../src/funding/provider.ts'
+import { watchProvider } from '../src/funding/provider-watch.ts'
 import { createReconciliation } from '../src/funding/reconcile.ts'
 import { stripeEvents, stripeProvider } from '../src/funding/stripe.ts'
 import { createOperator } from '../src/operations/operator.ts'
@@ -46,7 +47,11 @@ export async function openFunding(options: { readonly clock?: Clock } = {}) {
   }
   const stripe = await startStripe()
   const secrets = [stripe.secret(), 'whsec_of_next_month']
-  const provider = stripeProvider({ secretKey: 'sk_test_1', apiUrl: stripe.url, origin: ORIGIN })
+  const metrics = createMetrics('test')
+  const provider = watchProvider(
+    stripeProvider({ secretKey: 'sk_test_1', apiUrl: stripe.url, origin: ORIGIN }),
+    metrics,
+  )
   const operator = createOperator(
     {
       db: database.operator,
@@ -59,10 +64,9 @@ export async function openFunding(options: { readonly clock?: Clock } = {}) {
     },
     'test',
   )
-  const edge = createEdge(
-    { log, metrics: createMetrics('test'), connectionsMax: 1_000, connectionsPerAddressMax: 1_000 },
-    [paymentsFamily({ db: database.dashboard, clock, stripe: stripeEvents(secrets) })],
-  )
+  const edge = createEdge({ log, metrics, connectionsMax: 1_000, connectionsPerAddressMax: 1_000 }, [
+    paymentsFamily({ db: database.dashboard, clock, stripe: stripeEvents(secrets) }),
+  ])
   await edge.listen({ host: '127.0.0.1', port: 0 })
   const eventsUrl = `http://127.0.0.1:${(edge.server.address() as AddressInfo).port}/payments/stripe`
   stripe.sendTo(eventsUrl)
@@ -110,6 +114,7 @@ export async function openFunding(options: { readonly clock?: Clock } = {}) {
     operator,
     stripe,
     provider,
+    metrics,
     notify,
     letters,
     eventsUrl,

@@ -12,6 +12,10 @@ export interface AlertCase {
   /** Minutes that the fault lasts, and after which the alert has ended. */
   readonly faultMin?: number
   readonly clearMin?: number
+  /** Minutes before the fault; five by default. */
+  readonly goodMin?: number
+  /** No fault for this alert: it has to stay silent. */
+  readonly isSilent?: boolean
   /** Seconds between samples and between evaluations; ten by default. */
   readonly sampleS?: number
   /** One of several rules with this name. */
@@ -54,7 +58,49 @@ const DAY = 86_400
 /** The clock of these tests begins at 0, so a time in the past is negative. */
 const NOW_AND = 1e6
 
+const PLACED = 'shopwire_order_requests_total{outcome="placed"}'
+const orders = (good: number, bad: number, more: Partial<AlertCase> = {}): AlertCase => ({
+  alert: 'ShopwireOrdersStopped',
+  series: [{ counter: PLACED, good, bad }],
+  // A week and two hours; every ten minutes.
+  goodMin: 7 * 24 * 60 + 120,
+  faultMin: 60,
+  clearMin: 60,
+  sampleS: 600,
+  ...more,
+})
+
 export const ALERT_CASES: readonly AlertCase[] = [
+  orders(20, 0),
+  // It sells a tenth of what it did; it sells little; it is new; it is closed.
+  orders(20, 2, { isSilent: true }),
+  orders(4, 0, { isSilent: true }),
+  orders(20, 0, { isSilent: true, goodMin: 6 * 24 * 60 }),
+  orders(20, 0, {
+    isSilent: true,
+    series: [
+      { counter: PLACED, good: 20, bad: 0 },
+      { name: 'shopwire_store_open', good: 1, bad: 0 },
+    ],
+  }),
+  counter('ShopwirePaymentProviderFailing', 'shopwire_payment_provider_calls_total{outcome="failed"}', {
+    clearMin: 15,
+  }),
+  gauge('ShopwireOperatorTokenEnding', 'shopwire_operator_token_expiry_timestamp_seconds', NOW_AND, 3 * DAY),
+  gauge('ShopwireProxyWithoutServer', 'haproxy_backend_active_servers{job="haproxy",proxy="api"}', 2, 0),
+  gauge('ShopwireExporterDown', 'up{job="postgres",instance="db1"}', 1, 0, { faultMin: 8 }),
+  gauge('ShopwireExporterDown', 'pg_up{job="postgres",instance="db1"}', 1, 0, { faultMin: 8 }),
+  counter('ShopwireArchivingFailing', 'pg_stat_archiver_failed_count{job="postgres",instance="db1"}', {
+    clearMin: 20,
+  }),
+  {
+    alert: 'ShopwirePostgresConnectionsLow',
+    series: [
+      { name: 'pg_stat_activity_count{job="postgres",instance="db1",state="idle"}', good: 20, bad: 95 },
+      { name: 'pg_settings_max_connections{job="postgres",instance="db1"}', good: 100, bad: 100 },
+    ],
+  },
+  gauge('ShopwireJournalFailing', 'shopwire_journal_failing', 0, 1),
   {
     alert: 'ShopwireFiguresMissing',
     series: [

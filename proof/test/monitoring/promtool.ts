@@ -84,10 +84,12 @@ function caseOf({
   series,
   faultMin = FAULT_MIN,
   clearMin = CLEAR_MIN,
+  goodMin = GOOD_MIN,
+  isSilent = false,
   sampleS = SAMPLE_S,
   window = '',
 }: AlertCase) {
-  const [good, fault, clear] = [GOOD_MIN, faultMin, clearMin].map((min) => (min * 60) / sampleS) as [
+  const [good, fault, clear] = [goodMin, faultMin, clearMin].map((min) => (min * 60) / sampleS) as [
     number,
     number,
     number,
@@ -110,9 +112,9 @@ function caseOf({
           },
     ),
     promql_expr_test: [
-      firing(GOOD_MIN, 0),
-      firing(GOOD_MIN + faultMin, 1),
-      firing(GOOD_MIN + faultMin + clearMin, 0),
+      firing(goodMin, 0),
+      firing(goodMin + faultMin, isSilent ? 0 : 1),
+      firing(goodMin + faultMin + clearMin, 0),
     ],
   }
 }

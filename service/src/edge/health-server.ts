@@ -9,6 +9,8 @@ export interface Health {
    * say so, nor to do what still works.
    */
   degraded(): string | undefined
+  /** What somebody should look at although all of it works: a provider that does not answer, a token that ends. */
+  warnings(): readonly string[]
 }
 
 /** For orchestrators and load balancers, on a separate port. /livez never uses the database, /readyz does: 503 means another process is better. */
@@ -19,7 +21,11 @@ export function createHealthServer(metrics: Metrics, health: Health): Server {
       const notReady = await health.notReady()
       if (notReady !== undefined) return { status: 503, type: 'text/plain', body: `not ready: ${notReady}\n` }
       const degraded = health.degraded()
-      return { status: 200, type: 'text/plain', body: degraded ? `degraded: ${degraded}\n` : 'ok\n' }
+      const lines = [
+        degraded === undefined ? 'ok' : `degraded: ${degraded}`,
+        ...health.warnings().map((warning) => `warning: ${warning}`),
+      ]
+      return { status: 200, type: 'text/plain', body: `${lines.join('\n')}\n` }
     },
     '/metrics': async () => ({
       status: 200,

@@ -10,12 +10,16 @@ const STALE_MS = 15_000
 const SHARE_MAX = 0.05
 /** Newest entries of the audit log that are looked at; operators do not act more often than this in five seconds. */
 const ACTIONS_MAX = 500
+/** As the alert has it. */
+const TOKEN_WARNED_S = 7 * 86_400
 
 export interface StoreFigures {
   /** To be called every few seconds. */
   refresh(): Promise<void>
   /** Whether this worker is the one that exposes the figures; the others expose none, so that sums are right. */
   lead(isLeader: boolean): void
+  /** Said once, by the worker that leads. */
+  warning(): string | undefined
 }
 
 /** The worker that leads reads what concerns the whole store by one statement on a timer; a scrape never reads the database. */
@@ -75,6 +79,11 @@ export function exposeStoreFigures({
   metrics.sealLastRound.from(() => fresh()?.sealed_at_s)
   metrics.paymentReviews.from(() => fresh()?.payment_reviews)
   metrics.paymentsReconciled.from(() => fresh()?.reconciled_at_s ?? undefined)
+  metrics.storeOpen.from(() => {
+    const isOpen = fresh()?.is_open
+    return isOpen === undefined ? undefined : Number(isOpen)
+  })
+  metrics.operatorTokenEnds.from(() => fresh()?.token_ends_at_s ?? undefined)
   metrics.verifyRulesViolated.from(() => fresh()?.rules_violated ?? undefined)
 
   /** What operators did is counted by the leader alone; the others follow the log, to go on from there. */
@@ -100,6 +109,12 @@ export function exposeStoreFigures({
         const endedMs = performance.now()
         pauseUntilMs = endedMs + (endedMs - startedMs) / SHARE_MAX - FIGURES_EVERY_MS
       }
+    },
+    warning() {
+      const endsAtS = fresh()?.token_ends_at_s
+      if (endsAtS == null || endsAtS - Date.now() / 1_000 > TOKEN_WARNED_S) return undefined
+      const [day] = new Date(endsAtS * 1_000).toISOString().split('T')
+      return `a token of an operator ends on ${day}: shopwire-admin operators list`
     },
     lead(now) {
       if (now !== isLeader) log.debug({ is_leader: now }, 'exposing the figures of the whole store')
@@ -139,6 +154,8 @@ interface Figures {
   readonly sealed_at_s: number
   readonly payment_reviews: number
   readonly reconciled_at_s: number | null
+  readonly token_ends_at_s: number | null
+  readonly is_open: boolean
 }
 
 interface OperatorAction {
@@ -219,7 +236,13 @@ export const readFigures = (db: Queryable) =>
            (select count(*) from payment_reviews where decided_at is null and gone_at is null) as payment_reviews,
            -- Before the first one has ended, since when it could have.
            (select extract(epoch from coalesce(min(finished_at), min(compared_until)))::float8
-              from payment_reconciliations) as reconciled_at_s
+              from payment_reconciliations) as reconciled_at_s,
+           (select extract(epoch from coalesce(min(t.ends_at) filter (where t.ends_at > clock_timestamp()), max(t.ends_at)))::float8
+              from (select max(expires_at) as ends_at
+                      from operator_tokens
+                     where revoked_at is null
+                     group by email) t) as token_ends_at_s,
+           store_is_open() as is_open
       from clock c
      cross join (select count(*) as orders_waiting,
                         coalesce(greatest(extract(epoch from clock_timestamp() - min(created_at)), 0), 0)::float8 as oldest_order_s

@@ -361,6 +361,11 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
       help: 'Time until the links of an order were on the disk of the journal of sold links.',
       action: 'Look at the disk of SHOPWIRE_JOURNAL: every delivery waits for it.',
     }).labels({}),
+    journalFailing: reading(WORKER, {
+      name: 'shopwire_journal_failing',
+      help: "1 while this worker cannot read or write the journal of sold links, or it is another store's; no series without a journal.",
+      action: 'Nothing is delivered meanwhile. /readyz says why; shopwire-admin doctor names the file.',
+    }),
     journalFailures: counter(WORKER, {
       name: 'shopwire_journal_failures_total',
       help: 'Times links could not be written to the journal of sold links; the orders were not delivered then and are tried again.',
@@ -677,6 +682,24 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
       name: 'shopwire_payment_reviews',
       help: 'Payments about which provider and ledger differ and only a person can decide.',
       action: 'shopwire-admin topups list says why for each; see "Funding" in the documentation.',
+    }),
+    paymentProviderCalls: counter(WORKER, {
+      name: 'shopwire_payment_provider_calls_total',
+      help: 'Questions to the payment provider: answered, or failed because it did not answer or refused our key.',
+      action:
+        'Failures alone: card money waits. Read the log of the workers, then the status page of the provider.',
+      labels: { outcome: ['answered', 'failed'] },
+    }),
+    storeOpen: reading(WORKER, {
+      name: 'shopwire_store_open',
+      help: '1 while the store takes orders, 0 while it is closed, by hand or by a planned window.',
+      action: 'shopwire-admin store show says why it is closed.',
+    }),
+    operatorTokenEnds: reading(WORKER, {
+      name: 'shopwire_operator_token_expiry_timestamp_seconds',
+      help: "When the first operator's last token ends, of those that can still be used; the last end when all have ended; no series when there was none.",
+      action:
+        'Less than a week ahead: shopwire-admin operators list says whose; operators add gives that person or job another one.',
     }),
     paymentsReconciled: reading(WORKER, {
       name: 'shopwire_payments_reconciled_timestamp_seconds',

@@ -388,16 +388,23 @@ test('refunds and disputes that Stripe knows nothing of, or says less of, take a
   expect(await statusOf()).toBe('active')
 })
 
-test('Stripe does not answer about a refund: the event waits, and is applied when it answers again', async () => {
+test('Stripe does not answer about a refund: it is counted and said, the event waits, and is applied when it answers again', async () => {
   const { session } = await credited(900)
+  const failures = async () =>
+    Number(/_calls_total\{outcome="failed"\} (\d+)/.exec(await shop.metrics.registry.metrics())?.[1])
+  const before = await failures()
+  expect(shop.provider.problem()).toBeUndefined()
   await shop.report(shop.stripe.refund(session, 200))
   shop.stripe.away(true)
   await shop.worker.applyEvents()
   expect(await balance()).toBe(900)
+  expect(await failures()).toBeGreaterThan(before)
+  expect(shop.provider.problem()).toContain('(stripe) does not answer')
   shop.stripe.away(false)
   await shop.pass(MINUTE_MS)
   await shop.worker.applyEvents()
   expect(await balance()).toBe(700)
+  expect(shop.provider.problem()).toBeUndefined()
 })
 
 test('an inquiry takes no money until it becomes a dispute', async () => {

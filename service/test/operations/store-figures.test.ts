@@ -250,3 +250,31 @@ test('mail that waits is seen, with the age of the oldest, until it is sent or g
   await send()
   expect(await seen()).toEqual([0, 0])
 })
+
+test('a token that ends within a week is a warning, and so are all that have ended; another one ends it', async () => {
+  const { refresh, value, warning } = figures()
+  const series = 'shopwire_operator_token_expiry_timestamp_seconds'
+  const look = async () => {
+    await refresh()
+    return {
+      endsInDays: Math.round((Number(await value(series)) - Date.now() / 1_000) / 86_400),
+      said: warning(),
+    }
+  }
+  await refresh()
+  expect([await value(series), warning()]).toEqual([undefined, undefined])
+  expect(await value('shopwire_store_open')).toBe(1)
+  const add = (email: string, days: number) => shop.operator.addOperator({ email, days, isFirst: false })
+  await add('ada@example.com', 3)
+  await add('bob@example.com', 90)
+  expect(await look()).toEqual({
+    endsInDays: 3,
+    said: expect.stringContaining('a token of an operator ends on'),
+  })
+  await add('ada@example.com', 30)
+  expect(await look()).toEqual({ endsInDays: 30, said: undefined })
+  await shop.database.asOwner(
+    `update operator_tokens set created_at = created_at - interval '100 days', expires_at = now() - interval '1 day'`,
+  )
+  expect(await look()).toEqual({ endsInDays: -1, said: expect.stringContaining('operators list') })
+})

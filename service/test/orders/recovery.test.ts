@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chown, readdir, writeFile } from 'node:fs/promises'
+import { chown, mkdir, readdir, rename, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { findPostgres } from '@shopwire/engines'
@@ -330,6 +330,48 @@ test('a worker does not start with an empty folder, the journal of another store
   await shop.database.asOwner('update database_identity set journal_id = null')
   await expect(start(empty.journal)).rejects.toThrow('another key')
   await empty.remove()
+})
+
+test('a journal that cannot be read is a problem of the worker and a metric until it can, from the start and later', async () => {
+  const kept = await openTestJournal()
+  const config = loadConfig({
+    SHOPWIRE_ENV: 'development',
+    SHOPWIRE_ENCRYPTION_KEYS: DEVELOPMENT_ENCRYPTION_KEY,
+    SHOPWIRE_DATABASE_URL: shop.database.processUrls.worker,
+    SHOPWIRE_JOURNAL: kept.dir,
+  })
+  const plain = await openShop()
+  const log = createLog('silent')
+  const metrics = createMetrics('test')
+  const keeping = keepJournal(config, {
+    db: plain.database.worker,
+    vault: plain.vault,
+    log,
+    metrics,
+    clock: { ...systemClock, measure: async () => {}, problem: () => undefined },
+    removals: createRemovalLimit(plain.database.worker, { log, metrics }),
+  })
+  const failing = async () => /^shopwire_journal_failing (\d)$/m.exec(await metrics.registry.metrics())?.[1]
+  // Not a file: root, which the tests may be, reads whatever file there is.
+  const mark = join(kept.dir, 'journal.json')
+  await mkdir(mark)
+  const opened = keeping.open(async (_part, work) => {
+    await expect(work()).rejects.toThrow()
+    expect([await failing(), keeping.problem()]).toEqual(['1', expect.stringContaining('cannot be read')])
+    await rmdir(mark)
+    await work()
+  })
+  await opened
+  expect([await failing(), keeping.problem()]).toEqual(['0', undefined])
+  await rename(mark, `${mark}.kept`)
+  await mkdir(mark)
+  await expect.poll(failing).toBe('1')
+  await rmdir(mark)
+  await rename(`${mark}.kept`, mark)
+  await expect.poll(failing).toBe('0')
+  await keeping.stop()
+  await kept.remove()
+  await plain.close()
 })
 
 test('production without a journal: the worker warns when it starts, and works', async () => {
