@@ -146,6 +146,20 @@ test('the sample events on the events page have valid signatures and match the s
   }
 })
 
+test('the maps in README.md and ARCHITECTURE.md name every folder of the repository, and every workspace', async () => {
+  const { stdout } = await promisify(execFile)('git', ['ls-files', ':!:.*'], {
+    cwd: ROOT,
+    maxBuffer: 2 ** 26,
+  })
+  const folders = new Set(stdout.split('\n').flatMap((path) => /^([^/]+)\//.exec(path)?.[1] ?? []))
+  const { workspaces } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+  expect([...folders]).toEqual(expect.arrayContaining(workspaces))
+  const named = async (page: string, row: RegExp) =>
+    [...(await readFile(join(ROOT, page), 'utf8')).matchAll(row)].map(([, folder]) => folder).sort()
+  expect(await named('README.md', /^\| \[?(\w+)\/(?:\]\S+)? \|/gm)).toEqual([...folders].sort())
+  expect(await named('ARCHITECTURE.md', /^(\w+)\/ +\S/gm)).toEqual([...folders].sort())
+})
+
 test('links in the pages point to files and headings that exist', async () => {
   const dead: string[] = []
   for (const { path, text } of pages) {
