@@ -125,7 +125,7 @@ test('with a key of AWS KMS every program asks KMS at its start and never again;
     ...Array.from({ length: 4 }, () => 'Decrypt'),
   ])
   expect(await cloud.admin('encryption', 'status')).toEqual({
-    keys: [{ id: 'cloud', secrets: 3, configured: true, active: true }],
+    keys: [{ id: 'cloud', secrets: 3, configured: true, active: true, wrong: false }],
   })
 
   kms.misbehave({ error: 'AccessDeniedException' })
