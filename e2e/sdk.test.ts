@@ -1,19 +1,28 @@
-import { newLinks, START_MS_MAX, type System, startSystem } from '@shopwire/harness'
+import { limitless, newLinks, START_MS_MAX, type System, startSystem } from '@shopwire/harness'
 import { checkInvariants } from '@shopwire/proof/invariants'
-import { InsufficientFundsError, OrderPendingError, Shopwire, type ShopwireOptions } from '@shopwire/sdk'
+import {
+  AbortedError,
+  InsufficientFundsError,
+  OrderPendingError,
+  Shopwire,
+  ShopwireError,
+  type ShopwireOptions,
+} from '@shopwire/sdk'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { IS_SHORT } from '../test-forms.ts'
 import { type CuttingProxy, startCuttingProxy } from './support/cutting-proxy.ts'
 import { openShop, type Shop } from './support/shop.ts'
 
 const PRICE_CENTS = 500
 const BALANCE_CENTS = 2_000
+const ABORTED_ORDERS = IS_SHORT ? 50 : 500
 
 let system: System
 let shop: Shop
 let proxy: CuttingProxy
 
 beforeAll(async () => {
-  system = await startSystem({ admission: 'postgres' })
+  system = await startSystem({ admission: 'postgres', settings: limitless })
   shop = await openShop(system)
   proxy = await startCuttingProxy(system.ports[0] ?? 0)
 }, START_MS_MAX)
@@ -54,6 +63,38 @@ test('when every answer is lost the SDK reports an unknown outcome, and a retry 
   await expect(lost).rejects.toMatchObject({ name: 'ConnectionError', isOutcomeUnknown: true })
   expect(await client.orders.create(order)).toMatchObject({ total_cents: 2 * PRICE_CENTS, replayed: true })
   expect((await client.balance()).balance_cents).toBe(BALANCE_CENTS - 2 * PRICE_CENTS)
+})
+
+test(`${ABORTED_ORDERS} orders aborted at random moments: none that was bought is reported as a plain failure`, async () => {
+  const [id = ''] = await shop.sell(PRICE_CENTS)
+  const { account_id, client } = await openClient({}, (ABORTED_ORDERS + 2) * PRICE_CENTS)
+  const buy = (key: string, signal?: AbortSignal) =>
+    client.orders.create({ items: [{ id }], idempotencyKey: key }, { signal, maxRetries: 0 })
+  const began = performance.now()
+  await buy('sdk-abort-warm-up')
+  const usualMs = performance.now() - began
+
+  const failures = new Map<string, unknown>()
+  const keys = Array.from({ length: ABORTED_ORDERS }, (_, n) => `sdk-abort-${n}`)
+  for (const key of keys) {
+    const controller = new AbortController()
+    const timer = setTimeout(() => controller.abort(), Math.random() * usualMs)
+    await buy(key, controller.signal).catch((error: unknown) => failures.set(key, error))
+    clearTimeout(timer)
+  }
+  // By its answer, what was under way before it has been bought.
+  await buy('sdk-abort-last')
+  const bought = await system.query(
+    `select string_agg(idempotency_key, ' ') from orders where account_id = '${account_id}'`,
+  )
+  const isBought = new Set(bought.split(' '))
+  const plain = [...failures].filter(
+    ([key, error]) => isBought.has(key) && !(error instanceof ShopwireError && error.isOutcomeUnknown),
+  )
+  expect(plain).toEqual([])
+  expect([...failures.values()].filter((error) => !(error instanceof AbortedError))).toEqual([])
+  // Otherwise the moments proved nothing.
+  expect([...failures.keys()].filter((key) => isBought.has(key)).length).toBeGreaterThan(0)
 })
 
 test('a clock that is two minutes off is corrected on the first call, and each refusal has its error class', async () => {
@@ -122,8 +163,8 @@ test('an unchanged catalogue is answered with 304, and a change is returned', as
   expect((await read(etag)).ids).toEqual(expect.arrayContaining([...sold, added]))
 })
 
-async function openClient(options: ShopwireOptions = {}) {
-  const { account_id, key } = await shop.openBuyer(BALANCE_CENTS)
+async function openClient(options: ShopwireOptions = {}, balanceCents = BALANCE_CENTS) {
+  const { account_id, key } = await shop.openBuyer(balanceCents)
   const baseUrl = `http://127.0.0.1:${proxy.port}/v1`
   return { account_id, client: new Shopwire({ keyId: key.id, secret: key.secret, baseUrl, ...options }) }
 }

@@ -38,6 +38,8 @@ await finishPackage(
     main: './index.cjs',
     module: './index.mjs',
     types: './index.d.cts',
+    // For TypeScript's node10 resolution, which does not read `exports`.
+    typesVersions: { '*': Object.fromEntries(doors.flatMap(([door]) => legacyTypes(fileOf(door)))) },
     exports: {
       ...Object.fromEntries(doors.map(([door]) => [door, conditions(fileOf(door))])),
       './package.json': './package.json',
@@ -45,6 +47,10 @@ await finishPackage(
   },
   modules,
 )
+
+function legacyTypes(file: string): [string, string[]][] {
+  return file === 'index' ? [] : [[file, [`./${file}.d.cts`]]]
+}
 
 function conditions(file: string) {
   return {

@@ -5,6 +5,7 @@ import {
   CATALOGUE_LIMIT_MAX,
   EVENT_ID_FORM,
   errorTypes,
+  KEY_ID_FORM,
   ORDERS_LIMIT_MAX,
   requestHeaders,
   routeNamed,
@@ -75,6 +76,7 @@ export function sdkConstantsText(): string {
     constant('ORDERS_LIMIT_MAX', ORDERS_LIMIT_MAX),
     constant('WEBHOOK_RECEIVER_TOLERANCE_S', WEBHOOK_RECEIVER_TOLERANCE_S),
     `export const EVENT_ID_FORM = ${EVENT_ID_FORM}`,
+    `export const KEY_ID_FORM = ${KEY_ID_FORM}`,
     `export const SIGNATURE_FORM = ${SIGNATURE_FORM}`,
     `export const TIMESTAMP_FORM = ${TIMESTAMP_FORM}`,
     constant('requestHeaders', requestHeaders),
@@ -98,8 +100,9 @@ function constant(name: string, value: unknown, comment = ''): string {
   return `${doc(comment)}export const ${name} = ${JSON.stringify(value)}${isTable ? ' as const' : ''}`
 }
 
-function routeFacts({ method, path, scope }: (typeof routes)[number]) {
-  return { method, path, isSigned: scope !== null }
+function routeFacts({ method, path, scope, responses }: (typeof routes)[number]) {
+  const [success] = Object.values(responses) as { required?: readonly string[] }[]
+  return { method, path, isSigned: scope !== null, answers: success?.required ?? [] }
 }
 
 function errorFacts({ status, retry }: (typeof errorTypes)[keyof typeof errorTypes]) {

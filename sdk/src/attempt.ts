@@ -15,13 +15,18 @@ export interface Attempt {
   readonly body: Bytes | undefined
   /** The entity tag of the version that the caller already has. */
   readonly ifNoneMatch: string | undefined
+  /** What the body of a success always has. */
+  readonly answers: readonly string[]
   /** Undefined: a public call. */
   readonly signer: { readonly keyId: string; readonly key: Promise<CryptoKey> } | undefined
   /** Corrected by the known offset to the service's clock. */
   readonly now: () => number
   readonly fetch: typeof globalThis.fetch
   readonly timeout: number
-  readonly signal: AbortSignal | undefined
+  /** Ends the whole call; its reason is the error that the call fails with. */
+  readonly signal: AbortSignal
+  /** Called right before the request is sent. */
+  readonly onSend: () => void
 }
 
 const NONCE_BYTES = 16
@@ -30,11 +35,13 @@ const NONCE_BYTES = 16
  * Signs with the current time and a new nonce, sends once, and reads the whole answer. `data` is undefined for a 304.
  */
 export async function attempt(request: Attempt): Promise<{ response: Response; data: unknown }> {
-  request.signal?.throwIfAborted()
   const headers = await headersOf(request)
+  request.signal.throwIfAborted()
+  request.onSend()
   const { response, text } = await exchange(request, headers)
   const body = parse(text)
-  if (response.ok && body) return { response, data: body }
+  if (response.ok && body && request.answers.every((name) => Object.hasOwn(body, name)))
+    return { response, data: body }
   // Without If-None-Match a 304 is an error: its empty body would look like an empty catalogue.
   if (response.status === 304 && request.ifNoneMatch) return { response, data: undefined }
   throw refusal(response, body, request.url)
@@ -77,7 +84,7 @@ async function exchange(
     })
     return { response, text: await response.text() }
   } catch (cause) {
-    signal?.throwIfAborted()
+    signal.throwIfAborted()
     const what = `${method} ${url.pathname}`
     if (limit.signal.aborted) {
       throw new TimeoutError(`${what} was not answered in full within ${timeout} ms.`, { cause })

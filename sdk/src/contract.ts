@@ -13,6 +13,8 @@ export const WEBHOOK_RECEIVER_TOLERANCE_S = 300
 
 export const EVENT_ID_FORM = /^evt_[0-9a-hjkmnp-tv-z]{26}$/
 
+export const KEY_ID_FORM = /^key_[a-z0-9]{1,16}_[0-9a-hjkmnp-tv-z]{26}$/
+
 export const SIGNATURE_FORM = /^[0-9a-f]{64}$/
 
 export const TIMESTAMP_FORM = /^[1-9][0-9]{9}$/
@@ -32,19 +34,85 @@ export const webhookHeaders = {
 } as const
 
 export const routes = {
-  getStatus: { method: 'GET', path: '/status', isSigned: false },
-  getPing: { method: 'GET', path: '/ping', isSigned: true },
-  getBalance: { method: 'GET', path: '/balance', isSigned: true },
-  getCatalogue: { method: 'GET', path: '/catalogue', isSigned: true },
-  getCatalogueItem: { method: 'GET', path: '/catalogue/{id}', isSigned: true },
-  postQuote: { method: 'POST', path: '/quote', isSigned: true },
-  postOrders: { method: 'POST', path: '/orders', isSigned: true },
-  getOrders: { method: 'GET', path: '/orders', isSigned: true },
-  getOrder: { method: 'GET', path: '/orders/{id}', isSigned: true },
-  getWebhook: { method: 'GET', path: '/webhook', isSigned: true },
-  postWebhook: { method: 'POST', path: '/webhook', isSigned: true },
-  deleteWebhook: { method: 'DELETE', path: '/webhook', isSigned: true },
-  postWebhookTest: { method: 'POST', path: '/webhook/test', isSigned: true },
+  getStatus: {
+    method: 'GET',
+    path: '/status',
+    isSigned: false,
+    answers: ['status', 'api', 'store', 'queue', 'updated'],
+  },
+  getPing: {
+    method: 'GET',
+    path: '/ping',
+    isSigned: true,
+    answers: ['ok', 'name', 'status', 'account_status'],
+  },
+  getBalance: { method: 'GET', path: '/balance', isSigned: true, answers: ['balance_cents', 'currency'] },
+  getCatalogue: {
+    method: 'GET',
+    path: '/catalogue',
+    isSigned: true,
+    answers: ['items', 'count', 'total', 'limit', 'offset'],
+  },
+  getCatalogueItem: {
+    method: 'GET',
+    path: '/catalogue/{id}',
+    isSigned: true,
+    answers: [
+      'id',
+      'name',
+      'type',
+      'collection',
+      'price_cents',
+      'currency',
+      'image',
+      'stock',
+      'sellable',
+      'available_until',
+    ],
+  },
+  postQuote: {
+    method: 'POST',
+    path: '/quote',
+    isSigned: true,
+    answers: ['ok', 'currency', 'total_cents', 'lines'],
+  },
+  postOrders: {
+    method: 'POST',
+    path: '/orders',
+    isSigned: true,
+    answers: ['id', 'status', 'currency', 'total_cents', 'created_at', 'delivered_at', 'lines', 'links'],
+  },
+  getOrders: {
+    method: 'GET',
+    path: '/orders',
+    isSigned: true,
+    answers: ['orders', 'total', 'limit', 'offset'],
+  },
+  getOrder: {
+    method: 'GET',
+    path: '/orders/{id}',
+    isSigned: true,
+    answers: ['id', 'status', 'currency', 'total_cents', 'created_at', 'delivered_at', 'lines', 'links'],
+  },
+  getWebhook: {
+    method: 'GET',
+    path: '/webhook',
+    isSigned: true,
+    answers: ['webhook_url', 'pending', 'failed', 'last_delivered_at', 'last_failure_at', 'last_error'],
+  },
+  postWebhook: {
+    method: 'POST',
+    path: '/webhook',
+    isSigned: true,
+    answers: ['webhook_url', 'pending', 'failed', 'last_delivered_at', 'last_failure_at', 'last_error'],
+  },
+  deleteWebhook: {
+    method: 'DELETE',
+    path: '/webhook',
+    isSigned: true,
+    answers: ['webhook_url', 'pending', 'failed', 'last_delivered_at', 'last_failure_at', 'last_error'],
+  },
+  postWebhookTest: { method: 'POST', path: '/webhook/test', isSigned: true, answers: ['ok', 'queued'] },
 } as const
 
 /** Every `error.type`, its status, and whether the same request may be sent again under a fresh signature. */

@@ -1,4 +1,5 @@
 import type { errorTypes } from './contract.ts'
+import { recogniseCopies } from './copies.ts'
 import type { Order } from './types.ts'
 
 export type ErrorType = keyof typeof errorTypes
@@ -11,12 +12,12 @@ type TypesOf<Status extends number> = {
 /** Any failure between this client and the store. Wrong arguments are TypeErrors instead. */
 export class ShopwireError extends Error {
   override name = 'ShopwireError'
-  /** How many times the request was sent. */
+  /** How many times the request was sent; 0 when the call ended before that. */
   attempts = 1
   /** The X-Request-Id of the last answer, if there was one: quote it when you contact the store. */
   requestId: string | undefined
   /**
-   * True when an order may have been bought despite the error: an answer was lost, or the service could not say. Send
+   * True when an order may have been bought despite the error: an answer was lost or not waited for, or the service could not say. Send
    * the same cart under the same idempotency key again: this returns the order or places it, and never buys twice.
    * Always true for what `orders.wait` fails with: the order it waits for stays bought.
    */
@@ -116,7 +117,12 @@ export class ConnectionError extends ShopwireError {
   override name = 'ConnectionError'
 }
 
-/** No full answer within `timeout`. */
+/** The call's own signal was aborted; `cause` is its reason. Check `isOutcomeUnknown`: an order may be bought all the same. */
+export class AbortedError extends ShopwireError {
+  override name = 'AbortedError'
+}
+
+/** No full answer within `timeout`, or none in all attempts together within `within`. */
 export class TimeoutError extends ConnectionError {
   override name = 'TimeoutError'
 }
@@ -152,6 +158,27 @@ export class OrderPendingError extends ShopwireError {
     this.order = order
   }
 }
+
+recogniseCopies({
+  ShopwireError,
+  ApiError,
+  InvalidRequestError,
+  AuthenticationError,
+  InsufficientFundsError,
+  PermissionError,
+  NotFoundError,
+  RequestTimeoutError,
+  ConflictError,
+  TooLargeError,
+  RateLimitError,
+  ServerError,
+  StoreUnavailableError,
+  ConnectionError,
+  AbortedError,
+  TimeoutError,
+  UnexpectedResponseError,
+  OrderPendingError,
+})
 
 export interface ApiErrorFacts {
   readonly status: number

@@ -1,6 +1,7 @@
 export type { Call, RateLimit, RateLimits, WithResponse } from './call.ts'
 export { Shopwire } from './client.ts'
 export {
+  AbortedError,
   ApiError,
   AuthenticationError,
   ConflictError,

@@ -1,4 +1,4 @@
-import { BASE_PATH } from './contract.ts'
+import { BASE_PATH, KEY_ID_FORM } from './contract.ts'
 import { readVariable } from './environment.ts'
 
 export interface ShopwireOptions {
@@ -27,8 +27,13 @@ export interface ShopwireOptions {
 
 /** Overrides the client's options for one call. */
 export interface CallOptions {
-  /** Aborts the call, also while it waits for a retry. The call rejects with the signal's reason. */
+  /** Aborts the call, also while it waits for a retry. The call rejects with an AbortedError. */
   signal?: AbortSignal | undefined
+  /**
+   * Milliseconds for the whole call: all attempts and the pauses between them. After that it fails with a TimeoutError;
+   * sooner, when the pause that is required would end later. No limit by default. In `iterate` and `snapshot`, for each page.
+   */
+  within?: number | undefined
   timeout?: number | undefined
   maxRetries?: number | undefined
 }
@@ -52,9 +57,17 @@ export function readSettings(options: ShopwireOptions): Settings {
       'This is a browser, where everybody can read the API secret and spend your balance. Call the store from your server. To use it in a browser regardless, set dangerouslyAllowBrowser.',
     )
   }
+  const keyId = need(options.keyId, 'keyId', 'SHOPWIRE_API_KEY')
+  const secret = need(options.secret, 'secret', 'SHOPWIRE_API_SECRET')
+  if (KEY_ID_FORM.test(secret)) {
+    // Sending it as the key id would show the secret to every proxy on the way.
+    throw new TypeError(
+      'The secret is a key id: keyId and secret are probably swapped. So are then SHOPWIRE_API_KEY and SHOPWIRE_API_SECRET, if they come from there.',
+    )
+  }
   return {
-    keyId: need(options.keyId, 'keyId', 'SHOPWIRE_API_KEY'),
-    secret: need(options.secret, 'secret', 'SHOPWIRE_API_SECRET'),
+    keyId,
+    secret,
     baseUrl: checkedBaseUrl(need(options.baseUrl, 'baseUrl', 'SHOPWIRE_BASE_URL'), options.allowHttp),
     fetch: options.fetch ?? globalThis.fetch,
     maxRetries: options.maxRetries ?? MAX_RETRIES_DEFAULT,

@@ -1,7 +1,8 @@
 import { type Attempt, attempt } from './attempt.ts'
 import { type Call, readRateLimits, toCall, type WithResponse } from './call.ts'
-import { routes } from './contract.ts'
-import { ApiError, ShopwireError } from './errors.ts'
+import { BASE_PATH, routes } from './contract.ts'
+import { type Deadline, deadline } from './deadline.ts'
+import { AbortedError, ApiError, ShopwireError, TimeoutError } from './errors.ts'
 import { backoffMs, isAnswerLost, isOrderVerdict, waitBeforeRetryMs } from './retries.ts'
 import type { CallOptions, Settings } from './settings.ts'
 import { type CryptoKey, hmacKey, toBytes } from './signing.ts'
@@ -38,10 +39,27 @@ export class Transport {
   }
 
   async send<Data>(route: RouteName, wanted: Wanted): Promise<WithResponse<Data>> {
-    const { signal, maxRetries = this.#settings.maxRetries } = wanted.options ?? {}
-    const prepared = this.#prepare(route, wanted)
+    const { signal, within = Number.POSITIVE_INFINITY } = wanted.options ?? {}
+    const what = `${routes[route].method} ${BASE_PATH}${routes[route].path}`
+    const limit = deadline(within, signal, (end) =>
+      end === 'aborted'
+        ? new AbortedError(`${what} was aborted by its signal.`, { cause: signal?.reason })
+        : new TimeoutError(`${what} was not answered within ${within} ms, all attempts together.`),
+    )
+    try {
+      return await this.#send<Data>(route, wanted, limit)
+    } finally {
+      limit.clear()
+    }
+  }
+
+  async #send<Data>(route: RouteName, wanted: Wanted, limit: Deadline): Promise<WithResponse<Data>> {
+    const { maxRetries = this.#settings.maxRetries } = wanted.options ?? {}
+    let sent = 0
+    const prepared = this.#prepare(route, wanted, { signal: limit.signal, onSend: () => (sent += 1) })
     let mayBeBought = false
     for (let attempts = 1; ; attempts++) {
+      const sentBefore = sent
       try {
         const { response, data } = await attempt(prepared)
         const requestId = response.headers.get('x-request-id') ?? undefined
@@ -55,17 +73,25 @@ export class Transport {
       } catch (error) {
         if (!(error instanceof ShopwireError)) throw error
         this.#learnClock(error)
-        error.attempts = attempts
+        const isSent = sent > sentBefore
+        error.attempts = isSent ? attempts : attempts - 1
         if (route === 'postOrders') {
-          mayBeBought = isAnswerLost(error) || (mayBeBought && !isOrderVerdict(error))
+          mayBeBought = (isSent && isAnswerLost(error)) || (mayBeBought && !isOrderVerdict(error))
           error.isOutcomeUnknown = mayBeBought
         }
         // The secret of a new endpoint is returned once. After a lost answer, a retry would get the endpoint without its secret.
         if (route === 'postWebhook' && isAnswerLost(error)) throw error
         const waitMs = attempts <= maxRetries ? waitBeforeRetryMs(error, attempts) : undefined
-        if (waitMs === undefined) throw error
-        if (route !== 'postOrders' || !isUnavailable(error)) await sleep(waitMs, signal)
-        else attempts = await this.#untilOrdersAreTaken(error, attempts, maxRetries, waitMs, wanted)
+        if (waitMs === undefined || waitMs >= limit.leftMs() || limit.signal.aborted) throw error
+        try {
+          if (route !== 'postOrders' || !isUnavailable(error)) await sleep(waitMs, limit.signal)
+          else attempts = await this.#untilOrdersAreTaken(error, attempts, maxRetries, waitMs, wanted, limit)
+        } catch (ended) {
+          // Between two attempts nothing changes about the outcome.
+          if (ended instanceof ShopwireError)
+            Object.assign(ended, { attempts, isOutcomeUnknown: mayBeBought })
+          throw ended
+        }
       }
     }
   }
@@ -80,49 +106,56 @@ export class Transport {
     maxRetries: number,
     waitMs: number,
     { options = {} }: Wanted,
+    { signal }: Deadline,
   ): Promise<number> {
     const isClosed = error instanceof ApiError && error.type === 'store_closed'
     const takesOrders = async () => {
-      const status = await this.#readStatus(options)
+      const status = await this.#readStatus(options, signal)
       return status?.api === 'up' && (!isClosed || status.store === 'open')
     }
     // A closed store usually stays closed for longer than the retries last, so the error is thrown at once.
     if (isClosed && !(await takesOrders())) throw error
-    await sleep(waitMs, options.signal)
+    await sleep(waitMs, signal)
     while (!(await takesOrders())) {
       if (!(++attempts <= maxRetries)) throw error
-      await sleep(backoffMs(attempts), options.signal)
+      await sleep(backoffMs(attempts), signal)
     }
     return attempts
   }
 
-  async #readStatus(options: CallOptions): Promise<ServiceStatus | undefined> {
+  async #readStatus({ timeout }: CallOptions, signal: AbortSignal): Promise<ServiceStatus | undefined> {
     try {
-      return (await this.send<ServiceStatus>('getStatus', { options: { ...options, maxRetries: 0 } })).data
+      const options = { timeout, signal, maxRetries: 0 }
+      return (await this.send<ServiceStatus>('getStatus', { options })).data
     } catch (error) {
+      signal.throwIfAborted()
       if (error instanceof ShopwireError) return undefined
       throw error
     }
   }
 
-  #prepare(route: RouteName, { id, query, body, ifNoneMatch, options = {} }: Wanted): Attempt {
-    const { method, path, isSigned } = routes[route]
+  #prepare(
+    route: RouteName,
+    { id, query, body, ifNoneMatch, options = {} }: Wanted,
+    ending: Pick<Attempt, 'signal' | 'onSend'>,
+  ): Attempt {
+    const { method, path, isSigned, answers } = routes[route]
     const { baseUrl, keyId, secret, fetch, timeout, now } = this.#settings
+    const place = path.includes('{id}') ? path.replace('{id}', segment(id)) : path
     // fetch sends the URL as its parser normalises it, so the normalised form is signed.
-    const url = new URL(
-      `${baseUrl}${id === undefined ? path : path.replace('{id}', segment(id))}${queryText(query)}`,
-    )
+    const url = new URL(`${baseUrl}${place}${queryText(query)}`)
     this.#key ??= hmacKey(secret)
     return {
       method,
       url,
       body: body && toBytes(JSON.stringify(body)),
       ifNoneMatch,
+      answers,
       signer: isSigned ? { keyId, key: this.#key } : undefined,
       now: () => now() + this.#clockOffsetMs,
       fetch,
       timeout: options.timeout ?? timeout,
-      signal: options.signal,
+      ...ending,
     }
   }
 
@@ -140,9 +173,9 @@ function isUnavailable(error: ShopwireError): boolean {
 }
 
 /** The URL parser would resolve `.` and `..`, and an empty id would address the list. */
-function segment(id: string): string {
+function segment(id: unknown): string {
   if (typeof id !== 'string' || /^\.{0,2}$/.test(id))
-    throw new TypeError(`${JSON.stringify(id)} is not an id.`)
+    throw new TypeError(`${JSON.stringify(id) ?? 'undefined'} is not an id.`)
   return encodeURIComponent(id)
 }
 

@@ -83,6 +83,24 @@ describe('the signature matches the request as sent', () => {
   }
 })
 
+describe('arguments that cannot be meant', () => {
+  test('an id that is not one is a TypeError, and nothing is sent', async () => {
+    const { shop, server } = await openShop([page])
+    for (const id of [undefined, null, '', '..', 7]) {
+      const get = shop.orders.get(id as string)
+      await expect(get, String(id)).rejects.toThrow(/is not an id/)
+      await expect(get).rejects.toBeInstanceOf(TypeError)
+    }
+    expect(server.arrived).toHaveLength(0)
+  })
+
+  test('swapped key and secret are a TypeError that does not repeat the secret', () => {
+    const swapped = () => new Shopwire({ keyId: 'sk_secret', secret: keyId, baseUrl })
+    expect(swapped).toThrow(/swapped/)
+    expect(swapped).not.toThrow(/sk_secret/)
+  })
+})
+
 describe('creating a client', () => {
   test('reads options that are not given from the environment', async () => {
     const { server } = await openShop([answer(200, examples.PingResult)])

@@ -1,9 +1,10 @@
 import { examples } from '@shopwire/contract/published'
 import { describe, expect, test, vi } from 'vitest'
 import {
+  AbortedError,
   AuthenticationError,
   ConnectionError,
-  type ShopwireError,
+  ShopwireError,
   StoreUnavailableError,
   TimeoutError,
   UnexpectedResponseError,
@@ -171,6 +172,17 @@ describe.concurrent('isOutcomeUnknown of a failed order', () => {
   })
 })
 
+test('a success without what an order has is not the store: the outcome is unknown, and the order is asked for again', async () => {
+  const { shop, server } = await openShop([answer(201, {}), boughtBefore])
+  expect(await shop.orders.create(cart)).toMatchObject({ id: examples.Order.id, replayed: true })
+  expect(server.arrived).toHaveLength(2)
+  const { shop: other } = await openShop([answer(201, {})])
+  expect(await failureOf(other.orders.create(cart, { maxRetries: 0 }))).toMatchObject({
+    name: 'UnexpectedResponseError',
+    isOutcomeUnknown: true,
+  })
+})
+
 describe.concurrent('clock correction', () => {
   const serverMs = Date.parse('2026-11-14T12:00:00Z')
   const wrong = refuse(401, 'timestamp_out_of_range', { Date: new Date(serverMs).toUTCString() })
@@ -224,37 +236,74 @@ describe.concurrent('timeouts and aborts', () => {
     expect(await shop.balance()).toEqual(examples.Balance)
   })
 
-  test('abort while waiting for the answer: rejects with the reason of the signal', async () => {
+  test('abort while waiting for the answer to an order: an AbortedError with isOutcomeUnknown set', async () => {
     const { shop, server } = await openShop([silence])
     const controller = new AbortController()
-    const failure = failureOf(shop.balance({ signal: controller.signal }))
+    const failure = failureOf(shop.orders.create(cart, { signal: controller.signal }))
     await vi.waitFor(() => expect(server.arrived).toHaveLength(1))
     controller.abort('enough')
-    expect(await failure).toBe('enough')
+    const error = await failure
+    expect(error).toBeInstanceOf(AbortedError)
+    expect(error).toBeInstanceOf(ShopwireError)
+    expect(error).toMatchObject({ cause: 'enough', attempts: 1, isOutcomeUnknown: true })
   })
 
-  test('abort while the request is being signed', async () => {
-    const { shop } = await openShop([silence])
+  test.each([
+    ['before the call', AbortSignal.abort('enough')],
+    ['while the request is being signed', undefined],
+  ])('abort %s: nothing was sent, and nothing bought', async (_name, signal) => {
+    const { shop, server } = await openShop([bought])
     const controller = new AbortController()
-    const failure = failureOf(shop.balance({ signal: controller.signal }))
+    const failure = failureOf(shop.orders.create(cart, { signal: signal ?? controller.signal }))
     controller.abort('enough')
-    expect(await failure).toBe('enough')
-  })
-
-  test('abort while waiting for a retry', async () => {
-    const { shop, server } = await openShop([refuse(429, 'rate_limited', { 'Retry-After': '60' })])
-    const controller = new AbortController()
-    const failure = failureOf(shop.balance({ signal: controller.signal }))
-    await vi.waitFor(() => expect(server.arrived).toHaveLength(1))
-    controller.abort()
-    expect(await failure).toMatchObject({ name: 'AbortError' })
-    expect(server.arrived).toHaveLength(1)
-  })
-
-  test('an already aborted signal sends nothing', async () => {
-    const { shop, server } = await openShop([balance])
-    await expect(shop.balance({ signal: AbortSignal.abort() })).rejects.toThrow()
+    expect(await failure).toMatchObject({
+      name: 'AbortedError',
+      cause: 'enough',
+      attempts: 0,
+      isOutcomeUnknown: false,
+    })
     expect(server.arrived).toHaveLength(0)
+  })
+
+  test.each([
+    ['a refusal without execution', [refuse(429, 'rate_limited', { 'Retry-After': '60' })], false],
+    ['a lost answer', [hangUp, refuse(429, 'rate_limited', { 'Retry-After': '60' })], true],
+    ['a 503', [refuse(503, 'service_unavailable', { 'Retry-After': '60' })], true],
+  ])('abort in the pause after %s', async (_name, steps, isOutcomeUnknown) => {
+    const { shop, server } = await openShop(steps, { status: open })
+    const controller = new AbortController()
+    const failure = failureOf(shop.orders.create(cart, { signal: controller.signal }))
+    await vi.waitFor(() => expect(server.arrived).toHaveLength(steps.length))
+    controller.abort()
+    expect(await failure).toMatchObject({ name: 'AbortedError', attempts: steps.length, isOutcomeUnknown })
+  })
+
+  test('abort while /status is asked', async () => {
+    const unavailable = refuse(503, 'service_unavailable', { 'Retry-After': '0' })
+    const { shop, server } = await openShop([unavailable], { status: silence })
+    const controller = new AbortController()
+    const failure = failureOf(shop.orders.create(cart, { signal: controller.signal }))
+    await vi.waitFor(() => expect(server.arrived).toHaveLength(2))
+    controller.abort()
+    expect(await failure).toMatchObject({ name: 'AbortedError', isOutcomeUnknown: true })
+  })
+
+  test('within limits all attempts together, and the outcome of an order stays unknown', async () => {
+    const { shop, server } = await openShop([hangUp, silence])
+    const error = await failureOf(shop.orders.create(cart, { within: 1_500, maxRetries: 9 }))
+    expect(error).toBeInstanceOf(TimeoutError)
+    expect(error).toMatchObject({
+      message: 'POST /v1/orders was not answered within 1500 ms, all attempts together.',
+      attempts: 2,
+      isOutcomeUnknown: true,
+    })
+    expect(server.arrived).toHaveLength(2)
+  })
+
+  test('within that ends before the required pause: the refusal is thrown at once', async () => {
+    const { shop } = await openShop([refuse(429, 'rate_limited', { 'Retry-After': '30' })])
+    const error = await failureOf(shop.orders.create(cart, { within: 5_000 }))
+    expect(error).toMatchObject({ name: 'RateLimitError', retryAfter: 30, isOutcomeUnknown: false })
   })
 })
 

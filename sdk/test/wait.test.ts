@@ -106,20 +106,20 @@ describe.concurrent('aborting orders.wait', () => {
   test.each([
     ['in a pause', [isPaid, isPaid], 1],
     ['while an answer is awaited', [isPaid, silence], 2],
-  ])('%s rejects with the reason of the signal', async (_name, steps, requests) => {
+  ])('%s rejects with an AbortedError: the order stays bought', async (_name, steps, requests) => {
     const { shop, server } = await openShop(steps)
     const controller = new AbortController()
     const failure = failureOf(shop.orders.wait(paid.id, { signal: controller.signal }))
     await vi.waitFor(() => expect(server.arrived).toHaveLength(requests), { interval: 5 })
     controller.abort('enough')
-    expect(await failure).toBe('enough')
+    expect(await failure).toMatchObject({ name: 'AbortedError', cause: 'enough', isOutcomeUnknown: true })
     expect(server.arrived).toHaveLength(requests)
   })
 
   test('before the call sends nothing', async () => {
     const { shop, server } = await openShop([isDelivered])
     const failure = failureOf(shop.orders.wait(paid.id, { signal: AbortSignal.abort('enough') }))
-    expect(await failure).toBe('enough')
+    expect(await failure).toMatchObject({ name: 'AbortedError', isOutcomeUnknown: true })
     expect(server.arrived).toHaveLength(0)
   })
 })

@@ -1,7 +1,7 @@
 import { type Call, type RateLimits, toCall, type WithResponse } from '../call.ts'
 import { ORDERS_LIMIT_MAX } from '../contract.ts'
 import { deadline } from '../deadline.ts'
-import { OrderPendingError, ShopwireError, TimeoutError } from '../errors.ts'
+import { AbortedError, OrderPendingError, ShopwireError, TimeoutError } from '../errors.ts'
 import { walkPages } from '../pages.ts'
 import { backoffMs, blurred } from '../retries.ts'
 import type { CallOptions } from '../settings.ts'
@@ -96,8 +96,10 @@ export class Orders {
     id: string,
     { within = WITHIN_MS_DEFAULT, signal, maxRetries, timeout }: WaitOptions = {},
   ): Promise<WithResponse<FinalOrder>> {
-    const limit = deadline(within, signal)
     let seen: WithResponse<Order> | undefined
+    const limit = deadline(within, signal, (end) =>
+      end === 'aborted' ? aborted(id, signal?.reason, seen) : tooLate(id, within, seen),
+    )
     try {
       for (let looks = 1; ; looks++) {
         // Before the first successful read, the cause may be a wrong address or key, so the error is thrown at once.
@@ -108,8 +110,7 @@ export class Orders {
         await sleep(pauseMs(looks, seen.rateLimit), limit.signal)
       }
     } catch (error) {
-      signal?.throwIfAborted()
-      const failure = limit.signal.aborted ? tooLate(id, within, seen) : error
+      const failure: unknown = limit.signal.aborted ? limit.signal.reason : error
       // The order is already bought. Without this mark a failed read could be mistaken for a refused purchase and
       // repeated with a new key.
       if (failure instanceof ShopwireError) failure.isOutcomeUnknown = true
@@ -128,6 +129,11 @@ function isFinal(answer: WithResponse<Order>): answer is WithResponse<FinalOrder
 function pauseMs(looks: number, { req }: RateLimits): number {
   const isCrowded = req !== undefined && req.remaining < REQUESTS_LEFT_MIN
   return isCrowded ? blurred(CROWDED_PAUSE_MS) : backoffMs(looks)
+}
+
+function aborted(id: string, cause: unknown, seen: WithResponse<Order> | undefined): ShopwireError {
+  const error = new AbortedError(`Waiting for order ${id} was aborted by its signal.`, { cause })
+  return Object.assign(error, { requestId: seen?.requestId })
 }
 
 function tooLate(id: string, within: number, seen: WithResponse<Order> | undefined): ShopwireError {

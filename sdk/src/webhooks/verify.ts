@@ -5,6 +5,7 @@ import {
   WEBHOOK_RECEIVER_TOLERANCE_S,
   webhookHeaders,
 } from '../contract.ts'
+import { recogniseCopies } from '../copies.ts'
 import { type Bytes, fromHex, hmacKey, toBytes } from '../signing.ts'
 import { requireSecrets, type Secrets } from './secrets.ts'
 
@@ -53,6 +54,8 @@ export class WebhookVerificationError extends Error {
     this.reason = reason
   }
 }
+
+recogniseCopies({ WebhookVerificationError })
 
 /**
  * Returns when the event is from the store; throws a WebhookVerificationError otherwise. Signatures are compared in
