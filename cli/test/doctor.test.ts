@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process'
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
+import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { MISTAKES } from '@shopwire/contract/signature-mistakes'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { checkBaseUrl, keyFormProblem } from '../src/doctor/forms.ts'
 import { parseRequest } from '../src/doctor/recorded-request.ts'
 import { emulatedStore, envOf, folder, shopwire } from './support.ts'
@@ -193,6 +193,58 @@ describe('with a store', () => {
     )
   })
 
+  describe('behind a proxy that changes requests', () => {
+    const rewriting: [name: string, prefix: string, change: (request: Passed) => Passed, said: RegExp][] = [
+      [
+        'the prefix is stripped',
+        '/shop',
+        (one) => ({ ...one, target: one.target.replace('/shop', '') }),
+        /signature +refused for \/shop\/v1, .* a proxy removes \/shop from the path/,
+      ],
+      [
+        'a header is dropped',
+        '',
+        (one) => ({ ...one, headers: { ...one.headers, 'x-api-nonce': undefined } }),
+        /signature +refused: one of the four X-Api headers does not arrive/,
+      ],
+      [
+        'the query is rewritten',
+        '',
+        (one) => ({ ...one, target: one.target.replaceAll('%20', '+') }),
+        /proxy +a request with a query is refused, .* changes the query$/m,
+      ],
+      [
+        'the body is rewritten',
+        '',
+        (one) => ({ ...one, body: one.body && JSON.stringify(JSON.parse(one.body)) }),
+        /proxy +a request with a body is refused, .* changes the body$/m,
+      ],
+    ]
+    test.each(rewriting)('%s: it says so, and advises no new key', async (_name, prefix, change, said) => {
+      const proxy = await startRewritingProxy(store.emulator.url, change)
+      const { stdout, code } = await shopwire(['doctor'], {
+        env: { ...store.env, SHOPWIRE_BASE_URL: `${proxy}${prefix}/v1` },
+      })
+      expect(stdout).toMatch(said)
+      expect(stdout).toMatch(/→ (A proxy|The path that is signed)/)
+      expect(stdout).not.toMatch(/Everything is in order|revoke|new key/)
+      expect(code).toBe(1)
+    })
+  })
+
+  test('a key that is refused while the scopes are read is not in order', async () => {
+    const account = await store.emulator.createAccount()
+    const proxy = await startRewritingProxy(store.emulator.url, (one) =>
+      one.target.startsWith('/v1/orders')
+        ? { ...one, headers: { ...one.headers, 'x-api-nonce': undefined } }
+        : one,
+    )
+    const env = { ...envOf({ ...store.emulator, ...account }), SHOPWIRE_BASE_URL: `${proxy}/v1` }
+    const { stdout, code } = await shopwire(['doctor'], { env })
+    expect(stdout).toMatch(/scopes +GET \/orders\?limit=1 was answered 401/)
+    expect(code).toBe(1)
+  })
+
   test('reports a server that is not a store, and one that redirects', async () => {
     const server = createServer((request, response) => {
       if (request.url?.startsWith('/moved'))
@@ -214,6 +266,37 @@ describe('with a store', () => {
     server.close()
   })
 })
+
+interface Passed {
+  readonly target: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+/** A proxy that passes requests on as `change` makes them, and answers unchanged. */
+async function startRewritingProxy(to: string, change: (request: Passed) => Passed): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString()
+    const { 'content-length': _, ...headers } = request.headers
+    const passed = change({ target: request.url ?? '', headers, body })
+    const onward = httpRequest(to, {
+      method: request.method ?? 'GET',
+      path: passed.target,
+      headers: Object.fromEntries(Object.entries(passed.headers).filter(([, value]) => value !== undefined)),
+    })
+    onward.once('response', (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(response)
+    })
+    onward.end(passed.body)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
 
 test('distinguishes a self-signed certificate from one for another name', async () => {
   const here = await folder()

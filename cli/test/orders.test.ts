@@ -35,7 +35,7 @@ describe('buying', () => {
     const args = ['orders', 'create', '--item', ITEM, '--key', 'asked-0001']
     const no = await onTerminal(args, store.env, '\r', /\[y\/N\]/)
     expect(no.code).toBe(1)
-    expect(no.stdout).toMatch(/Balance.*now, .*after/)
+    expect(no.stdout).toMatch(/Balance.*now, .*after; unchanged if this key bought before/)
     expect(no.stdout).toContain('Nothing was sent')
     const yes = await onTerminal(args, store.env, 'y\r', /\[y\/N\]/)
     expect(yes.code).toBe(0)

@@ -10,9 +10,9 @@ export function define(command: Command): void {
   command.option('--read-only', 'do not check the two write scopes').addHelpText(
     'after',
     `
-Checks the address, the network, the clock, the key, its scopes, the webhook and the limits, and says what to fix.
+Checks the address, the network, the clock, the key, proxies that change requests, scopes, the webhook and the limits, and says what to fix.
 It spends nothing and changes nothing: write scopes are checked with invalid requests that every store refuses (an
-order without items and key, a test event with an unknown property). Uses 8 requests of this minute, one of them
+order without items and key, a test event with an unknown property). Uses 10 requests of this minute, one of them
 counted as an order attempt. Exits with 1 when something is wrong.
 ${examples(
   'shopwire doctor',

@@ -9,7 +9,11 @@ import { checkDns, checkTcp, checkTls } from './network.ts'
 const ANSWER_MS_MAX = 10_000
 const SKEW_S_MAX = 60
 const SKEW_S_NOTABLE = 5
-const REST = ['status', 'clock', 'signature', 'scopes', 'webhook', 'limits'] as const
+/** Refused by every store for its timestamp. */
+const LONG_AGO_S = 3_600
+/** What every base URL ends in. */
+const BASE_PATH = '/v1'
+const REST = ['status', 'clock', 'signature', 'proxy', 'scopes', 'webhook', 'limits'] as const
 
 /**
  * Runs every check in the order of their dependencies. Checks that cannot run after a failure are reported as
@@ -60,8 +64,9 @@ export async function* examine(
   const signature = await checkSignature(credentials, call, clock.offsetS, problem?.cleaned)
   yield signature
   if (signature.status === 'failed') {
-    return yield* skipped(['scopes', 'webhook', 'limits'], 'without a valid signature')
+    return yield* skipped(['proxy', 'scopes', 'webhook', 'limits'], 'without a valid signature')
   }
+  yield await checkUnchanged(call)
 
   const scopes = await readScopes(call, isReadOnly)
   yield scopes.finding
@@ -160,19 +165,27 @@ function checkClock(serverMs: number): { finding: Finding; offsetS: number } {
 
 type Call = (method: string, path: string, body?: string) => Promise<Answer>
 
-/** Signs with the store's time when the local clock is wrong, so that this problem does not hide others. */
-function caller(credentials: Credentials, offsetS: number): Call {
-  const base = new URL(credentials.baseUrl).pathname.replace(/\/+$/, '')
+/**
+ * Signs with the store's time when the local clock is wrong, so that this problem does not hide others. `signedBase` is what is signed in
+ * the place of the path of the base URL.
+ */
+function caller(credentials: Credentials, offsetS: number, signedBase = basePath(credentials)): Call {
+  const base = basePath(credentials)
   return async (method, path, body = '') => {
     const now = thisMoment()
     const moment = { ...now, timestamp: String(Number(now.timestamp) + offsetS) }
     const request = signedRequest(
       credentials,
-      { method, target: `${base}${path}`, body: Buffer.from(body) },
+      { method, target: `${signedBase}${path}`, body: Buffer.from(body) },
       moment,
     )
-    return exchange(request.url, { method, headers: request.headers, body: body === '' ? null : body })
+    const url = `${new URL(request.url).origin}${base}${path}`
+    return exchange(url, { method, headers: request.headers, body: body === '' ? null : body })
   }
+}
+
+function basePath({ baseUrl }: Credentials): string {
+  return new URL(baseUrl).pathname.replace(/\/+$/, '')
 }
 
 async function exchange(url: string, init: RequestInit): Promise<Answer> {
@@ -233,12 +246,67 @@ async function checkSignature(
       )
     }
   }
+  const changed = await findRewriting(credentials, offsetS)
+  if (changed) return finding('signature', 'failed', changed.detail, changed.fix)
   return finding(
     'signature',
     'failed',
-    'refused: the key id is unknown or revoked, or the secret is not the one of this key',
-    'Compare the key id with the one the store gave you. Secrets are shown once: if in doubt, ask the store for a new key and have this one revoked.',
+    'refused: the key id is unknown or revoked, the secret is not the one of this key, or something on the way changes requests',
+    'Compare the key id with the one the store gave you, and try without any proxy between this machine and the store. Secrets are shown once: if it is still refused, ask the store for a new key.',
   )
+}
+
+/** Why a signature may be refused although the key is right: a proxy that drops headers or changes the path. */
+async function findRewriting(
+  credentials: Credentials,
+  offsetS: number,
+): Promise<{ detail: string; fix: string } | undefined> {
+  const base = basePath(credentials)
+  // The form of the headers and the timestamp are checked before the key, so an old request is refused for its time if its headers arrive.
+  const old = await caller(credentials, offsetS - LONG_AGO_S)('GET', '/ping')
+  if (old.type === 'authentication_failed') {
+    return {
+      detail: 'refused: one of the four X-Api headers does not arrive as it was sent',
+      fix: 'A proxy between this machine and the store drops or changes headers. Have it pass X-Api-Key, X-Api-Timestamp, X-Api-Nonce and X-Api-Signature unchanged, or use the address of the store itself. The key may be right.',
+    }
+  }
+  if (base === BASE_PATH) return undefined
+  const unprefixed = await caller(credentials, offsetS, BASE_PATH)('GET', '/ping')
+  if (isRefusedSignature(unprefixed)) return undefined
+  const prefix = base.slice(0, -BASE_PATH.length)
+  return {
+    detail: `refused for ${base}, accepted when ${BASE_PATH} is signed: a proxy removes ${prefix} from the path`,
+    fix: `The path that is signed must be the one that arrives. Use the address of the store itself, or have the proxy pass ${prefix}${BASE_PATH} unchanged. The key is right.`,
+  }
+}
+
+/** Whether requests with a query and with a body arrive byte for byte. Sent as no program would normalise them; neither buys or changes anything. */
+async function checkUnchanged(call: Call): Promise<Finding> {
+  const parts = [
+    ['query', await call('GET', '/catalogue?search=%61+%7eb%20c&limit=1')],
+    ['body', await call('POST', '/quote', '{ "items" : [ ],\n\t"doctor":"\\u0041\u00e4" }\n')],
+  ] as const
+  const repeated = parts.find(([, { type }]) => type === 'nonce_reused')
+  if (repeated) {
+    return finding(
+      'proxy',
+      'failed',
+      'a request was refused because it arrived twice',
+      'A proxy or library on the way repeats requests. Turn that off: each copy of a signature is refused, and answers get lost.',
+    )
+  }
+  const changed = parts.filter(([, answer]) => isRefusedSignature(answer)).map(([part]) => part)
+  if (changed.length === 0) return finding('proxy', 'ok', 'path, query and body arrive as they were sent')
+  return finding(
+    'proxy',
+    'failed',
+    `a request with a ${changed[0]} is refused, one without is accepted: something on the way changes the ${changed.join(' and the ')}`,
+    'A proxy between this machine and the store rewrites requests. Have it pass query and body byte for byte, or use the address of the store itself. The key is right.',
+  )
+}
+
+function isRefusedSignature({ status, type }: Answer): boolean {
+  return status === 401 && type !== 'timestamp_out_of_range'
 }
 
 /**
@@ -261,6 +329,7 @@ async function readScopes(call: Call, isReadOnly: boolean) {
   const unknown: string[] = []
   let webhook: Answer | undefined
   let last: Answer | undefined
+  let refused: string | undefined
   for (const probe of probes) {
     if (isReadOnly && probe.writes) {
       unknown.push(probe.scope)
@@ -271,13 +340,25 @@ async function readScopes(call: Call, isReadOnly: boolean) {
     if (probe.scope === 'webhooks:read' && answer.status === 200) webhook = answer
     if (answer.type === 'insufficient_scope') lacks.push(probe.scope)
     else if (answer.status === (probe.writes ? 400 : 200)) has.push(probe.scope)
-    else unknown.push(probe.scope)
+    else {
+      unknown.push(probe.scope)
+      refused ??= answer.status === 401 ? `${probe.method} ${probe.path}` : undefined
+    }
   }
   const words = [
     has.join(' ') || 'none',
     lacks.length > 0 && `not: ${lacks.join(' ')}`,
     unknown.length > 0 && `unknown: ${unknown.join(' ')}`,
   ].filter(Boolean)
+  if (refused !== undefined) {
+    const fix =
+      'A proxy between this machine and the store changes some requests, or the key was revoked just now.'
+    return {
+      last,
+      webhook: finding('webhook', 'skipped', 'unknown'),
+      finding: finding('scopes', 'failed', `${refused} was answered 401, others are accepted`, fix),
+    }
+  }
   const isOdd = has.includes('webhooks:write') && lacks.includes('orders:read')
   return {
     last,

@@ -135,7 +135,7 @@ async function preview(
           'Balance',
           balance === undefined
             ? 'unknown: this key lacks account:read'
-            : `${money(balance)} now, ${after !== undefined && after < 0 ? paint.red(`${money(after)}: too little`) : `${money(after ?? 0)} after`}`,
+            : `${money(balance)} now, ${after !== undefined && after < 0 ? paint.red(`${money(after)}: too little`) : `${money(after ?? 0)} after; unchanged if this key bought before`}`,
         ],
         ['Account', `${printable(name ?? 'unknown')} at ${baseUrl} (${source})`],
       ],
