@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { appendFile, chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -82,6 +82,136 @@ test('the files of the image sell, deliver and serve dashboard and docs in one p
   await shop.expectCleanBooks()
 })
 
+test('shopwire-admin for Kubernetes: the first operator, then commands by their token, which is in no argument, with files on standard input', async (context) => {
+  const folder = await temporaryFolder(context)
+  const system = await startSystem({ admission: 'postgres', apis: 0 })
+  context.onTestFinished(() => system.stop())
+  const bin = join(folder, 'release/usr/local/bin')
+  await mkdir(bin, { recursive: true })
+  await run('cp', [join(ROOT, 'deploy/image/shopwire-admin'), bin])
+  const program = `#!/bin/sh\nrole=$1\nshift\nexec '${process.execPath}' '${process.env.SHOPWIRE_PROGRAMS}'/$role.mjs "$@"\n`
+  await writeFile(join(bin, 'shopwire'), program, { mode: 0o755 })
+  // As the pod of the chart: the settings, the login of operators, and nothing of the machine that kubectl runs on.
+  const env = Object.entries(system.settingsOf('operator')).map(([name, value]) => `${name}='${value}'`)
+  const kubectl = [
+    '#!/bin/sh',
+    `printf '%s\\n' "$*" >>'${folder}/arguments'`,
+    'while [ "$1" != -- ]; do shift; done',
+    'shift',
+    `exec env -i PATH='${bin}:/usr/bin:/bin' HOME=/nonexistent SHOPWIRE_OPERATOR_IDENTITY=required ${env.join(' ')} "$@"`,
+  ]
+  await writeFile(join(folder, 'kubectl'), kubectl.join('\n'), { mode: 0o755 })
+  const admin = (input: string, ...args: string[]) => {
+    const ran = run(join(ROOT, 'deploy/kubernetes/shopwire-admin'), args, {
+      env: { PATH: `${folder}:${process.env.PATH}`, HOME: folder, SHOPWIRE_OPERATOR_TOKEN: '' },
+    })
+    ran.child.stdin?.end(input)
+    return ran
+  }
+  const refused = await admin('', 'accounts', 'create', 'Acme').catch((error: { stderr: string }) => error)
+  expect(refused.stderr).toContain('SHOPWIRE_OPERATOR_TOKEN')
+  const { token } = JSON.parse((await admin('', 'operators', 'add', 'alex@example.com', '--json')).stdout)
+  await mkdir(join(folder, '.config/shopwire'), { recursive: true })
+  await writeFile(join(folder, '.config/shopwire/operator-token'), token)
+  const item = newItem(300)
+  const catalogue = `id,name,type,collection,price_cents\n${item.id},Ring,decoration,Lights,300\n`
+  await admin(catalogue, 'catalogue', 'import', '-', '--yes')
+  expect((await admin('https://gift.example/1\n', 'pool', 'load', item.id, '-')).stdout).toContain('holds 1')
+  expect(await system.query(`select distinct actor from audit_log where action like 'pool.%'`)).toContain(
+    'alex@example.com',
+  )
+  expect(await readFile(join(folder, 'arguments'), 'utf8')).not.toContain(token)
+})
+
+test('shopwire-admin on a machine reads the settings file literally, runs nothing that is in it, and says which line is no setting', async (context) => {
+  const folder = await temporaryFolder(context)
+  const bin = join(folder, 'release/usr/local/bin')
+  await mkdir(bin, { recursive: true })
+  await mkdir(join(folder, 'secrets'))
+  await run('cp', [join(ROOT, 'deploy/image/shopwire-admin'), bin])
+  await writeFile(join(bin, 'shopwire'), '#!/bin/sh\nenv; echo "arguments: $*"\n', { mode: 0o755 })
+  await writeFile(join(folder, 'secrets/operator_url'), 'postgres://')
+  const value = `$(touch ${folder}/executed); \`touch ${folder}/executed\``
+  const settings = join(folder, 'shopwire.env')
+  const admin = () =>
+    run(join(bin, 'shopwire-admin'), ['accounts', 'list'], {
+      env: { PATH: process.env.PATH, HOME: folder, SHOPWIRE_SETTINGS: folder },
+    })
+  await writeFile(settings, `# settings\nSHOPWIRE_A=${value}\nSHOPWIRE_B="two words"\nSHOPWIRE_C='x=y'\n\n`)
+  const { stdout } = await admin()
+  for (const line of [
+    `SHOPWIRE_A=${value}`,
+    'SHOPWIRE_B=two words',
+    'SHOPWIRE_C=x=y',
+    `SHOPWIRE_DATABASE_URL_FILE=${folder}/secrets/operator_url`,
+    'SHOPWIRE_JOURNAL=/var/lib/shopwire/journal',
+    'arguments: admin accounts list',
+  ])
+    expect(stdout.split('\n')).toContain(line)
+  expect(await readdir(folder)).not.toContain('executed')
+  await writeFile(settings, 'SHOPWIRE_A=1\nexport B\n')
+  const refused = await admin().catch((error: { stderr: string }) => error)
+  expect(refused.stderr).toContain('shopwire.env, line 2: not NAME=value.')
+})
+
+test('./shopwire refuses to leave a compose.override.yaml out, and lets an operator write the secrets that the page names', async (context) => {
+  const kit = await kitFolder(context)
+  await run(kit.command, ['init'])
+  expect((await stat(join(kit.folder, 'secrets/smtp_url'))).mode & 0o777).toBe(0o644)
+  await writeFile(join(kit.folder, 'compose.override.yaml'), 'services: {}\n')
+  await appendFile(join(kit.folder, '.env'), 'COMPOSE_FILE=compose.yaml:compose.backup.yaml\n')
+  const refused = await run(kit.command, ['status']).catch((error: { stderr: string }) => error)
+  expect(refused.stderr).toContain(
+    'Write: COMPOSE_FILE=compose.yaml:compose.backup.yaml:compose.override.yaml',
+  )
+})
+
+test('./shopwire upgrade and rollback: a release that does not start goes back and is not the one to roll back to', async (context) => {
+  const kit = await kitFolder(context)
+  await run(kit.command, ['init', '--image', 'shopwire:0.1.0'])
+  // Stands in for Docker: an image is its tag, which is the version of the programs; those of 0.3.0 do not become ready.
+  const docker = `#!/bin/sh
+image=\${SHOPWIRE_IMAGE:-$(sed -n 's/^SHOPWIRE_IMAGE=//p' .env)}
+case "$*" in
+  'compose version') ;;
+  *ready) [ "$(cat running)" != 0.3.0 ] ;;
+  *exec*version) cat running ;;
+  *' up -d'*) [ -e stuck ] || echo "\${image#*:}" >running ;;
+  *version) echo "\${image#*:}" ;;
+esac
+`
+  await mkdir(join(kit.folder, '../bin'))
+  await writeFile(join(kit.folder, '../bin/docker'), docker, { mode: 0o755 })
+  await writeFile(join(kit.folder, '../bin/sleep'), '#!/bin/sh\n', { mode: 0o755 })
+  const shopwire = (...args: string[]) =>
+    run(kit.command, args, { env: { PATH: `${kit.folder}/../bin:${process.env.PATH}` } }).then(
+      ({ stdout, stderr }) => ({ code: 0, printed: stdout + stderr }),
+      ({ code, stdout, stderr }) => ({ code, printed: stdout + stderr }),
+    )
+  const running = async () => (await readFile(join(kit.folder, 'running'), 'utf8')).trim()
+  expect(await shopwire('rollback')).toMatchObject({
+    code: 1,
+    printed: expect.stringContaining('no release before'),
+  })
+  expect(await shopwire('upgrade', 'shopwire:0.2.0')).toMatchObject({
+    code: 0,
+    printed: expect.stringContaining('Every process runs 0.2.0'),
+  })
+  expect(await shopwire('upgrade', 'shopwire:0.3.0')).toMatchObject({
+    code: 1,
+    printed: expect.stringContaining('went back to shopwire:0.2.0'),
+  })
+  expect(await running()).toBe('0.2.0')
+  expect(await shopwire('rollback')).toMatchObject({ code: 0 })
+  expect(await running()).toBe('0.1.0')
+  // Containers that were not replaced are ready, too.
+  await writeFile(join(kit.folder, 'stuck'), '')
+  expect(await shopwire('upgrade', 'shopwire:0.2.0')).toMatchObject({
+    code: 1,
+    printed: expect.stringContaining('The api runs 0.1.0, and shopwire:0.2.0 is 0.2.0.'),
+  })
+})
+
 test('init writes random secrets into a folder that only its owner may open; a second init is refused and changes nothing', async (context) => {
   const kit = await kitFolder(context)
   const { stdout } = await run(kit.command, [
@@ -95,7 +225,7 @@ test('init writes random secrets into a folder that only its owner may open; a s
   expect(stdout).toContain('Next: ./shopwire up')
   const mode = async (path: string) => (await stat(join(kit.folder, path))).mode & 0o777
   expect([await mode('secrets'), await mode('secrets/encryption_keys'), await mode('.env')]).toEqual([
-    0o700, 0o444, 0o600,
+    0o700, 0o644, 0o600,
   ])
   const names = await readdir(join(kit.folder, 'secrets'))
   const texts = await Promise.all(names.map((name) => readFile(join(kit.folder, 'secrets', name), 'utf8')))

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { get } from 'node:https'
@@ -96,7 +97,9 @@ async function writeSettings(): Promise<void> {
   const secrets = { operator_url: processUrls.operator, encryption_keys, owner_url }
   for (const [name, value] of Object.entries(secrets)) await writeFile(at(`settings/secrets/${name}`), value)
   const lines = Object.entries(others).map(([name, value]) => `${name}='${value}'\n`)
-  await writeFile(at('settings/shopwire.env'), lines.join(''))
+  // What a shell would run and systemd, which reads the same file, takes literally.
+  const hostile = `SHOPWIRE_BRAND=$(touch ${at('executed')})\`touch ${at('executed')}\`; touch ${at('executed')}\n`
+  await writeFile(at('settings/shopwire.env'), lines.join('') + hostile)
 }
 
 /** Two API processes and two workers on the ports that the unit files give them, and HAProxy with the configuration of deploy/. */
@@ -225,9 +228,14 @@ test('through HAProxy the dashboard has a host name of its own, and every other 
   expect(await titleAt('api.shop.test')).toBeUndefined()
 })
 
-test('a release whose processes do not start: everything goes back, and the script exits with 1', {
-  timeout: 4 * MINUTE_MS,
+const BACK_MS_MAX = 4 * MINUTE_MS
+const usedApis = async () => (await haproxy.state()).match(/^api,api-\d,.*,UP,/gm)?.length
+
+test('a release whose processes do not start: everything goes back, and the release before stays the one to roll back to', {
+  timeout: BACK_MS_MAX,
 }, async () => {
+  await writeReleaseFolder(at('releases/0'))
+  await symlink(at('releases/0'), at('former'))
   await writeReleaseFolder(at('releases/3'))
   const script = at('releases/3/usr/local/bin/shopwire')
   const text = await readFile(script, 'utf8')
@@ -235,5 +243,36 @@ test('a release whose processes do not start: everything goes back, and the scri
   const { code, printed } = await run('rolling', '--ready', '1', at('releases/3'))
   expect({ code, printed }).toEqual({ code: 1, printed: expect.stringContaining('went back to') })
   expect(await readlink(at('current'))).toBe(at('releases/1'))
-  expect((await haproxy.state()).match(/^api,api-\d,.*,UP,/gm)).toHaveLength(2)
+  expect(await readlink(at('former'))).toBe(at('releases/0'))
+  expect(await usedApis()).toBe(2)
+  expect(existsSync(at('executed'))).toBe(false)
+})
+
+test('a process that reports another version than its release after it was replaced: everything goes back, and the cause is named', {
+  timeout: BACK_MS_MAX,
+}, async () => {
+  await writeReleaseFolder(at('releases/4'))
+  await writeFile(at('releases/4/app/service/package.json'), '{\n  "version": "4.0.0"\n}\n')
+  const { code, printed } = await run('rolling', at('releases/4'))
+  expect({ code, printed }).toEqual({
+    code: 1,
+    printed: expect.stringMatching(
+      /shopwire-api@\d+\.service runs version \S+ after it was replaced, and \S+ is 4\.0\.0\. \S*shopwire has to be a link to[\s\S]*went back to/,
+    ),
+  })
+  expect(await readlink(at('current'))).toBe(at('releases/1'))
+  expect(await usedApis()).toBe(2)
+})
+
+test('processes that do not run the release that "current" names: nothing is begun', async () => {
+  await rm(at('current'))
+  await symlink(at('releases/4'), at('current'))
+  const { code, printed } = await run('rolling', at('releases/3'))
+  expect({ code, printed }).toEqual({
+    code: 1,
+    printed: expect.stringMatching(
+      /runs version \S+, and \S+\/current is 4\.0\.0\.[\s\S]*Nothing was changed\./,
+    ),
+  })
+  expect(manager.asked.at(-1)).toMatch(/^list-units/)
 })

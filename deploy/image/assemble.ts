@@ -58,8 +58,10 @@ for (const [name, folder] of copied)
     filter: (path) => !/\.map$|\.d\.[cm]?ts$|\.(browser|standalone)\./.test(path),
   })
 await cp(await realpath(process.execPath), join(bin, 'node'))
-await cp(join(ROOT, 'deploy/image/shopwire'), join(bin, 'shopwire'))
-await chmod(join(bin, 'shopwire'), 0o755)
+for (const name of ['shopwire', 'shopwire-admin']) {
+  await cp(join(ROOT, 'deploy/image', name), join(bin, name))
+  await chmod(join(bin, name), 0o755)
+}
 const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
 const packages = [
   ...packagesOf(programs.flatMap(({ modules }) => modules)),

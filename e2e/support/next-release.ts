@@ -16,6 +16,7 @@ export interface Changes {
   readonly functions?: Readonly<Record<string, (text: string) => string>>
 }
 
+const NEXT_VERSION = '99.0.0'
 const SERVICE = fileURLToPath(new URL('../../service/', import.meta.url))
 /** Inside the repository, so that its packages are found. */
 const DATA = fileURLToPath(new URL('../../.data/', import.meta.url))
@@ -26,6 +27,8 @@ export async function makeNextRelease({ migrations, functions = {} }: Changes): 
   for (const part of ['bin', 'src', 'schema', 'package.json']) {
     await cp(`${SERVICE}${part}`, `${path}/${part}`, { recursive: true })
   }
+  const manifest = await readFile(`${path}/package.json`, 'utf8')
+  await writeFile(`${path}/package.json`, manifest.replace(/"version": ".*"/, `"version": "${NEXT_VERSION}"`))
   let version = (await readdir(`${path}/schema/tables`)).length
   for (const [what, text] of Object.entries(migrations(version))) {
     version += 1

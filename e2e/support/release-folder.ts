@@ -2,11 +2,13 @@ import { chmod, cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ENDS_WITH_PARENT } from '@shopwire/harness'
+import { ROOT } from './code-blocks.ts'
 
 const SERVICE = new URL('../../service/', import.meta.url)
 
 /**
- * A release as it is installed on a machine without containers, as far as units and scripts look into it: usr/local/bin/shopwire with a role. The
+ * A release as it is installed on a machine without containers, as far as units and scripts look into it: usr/local/bin/shopwire with a role,
+ * shopwire-admin, and its version. The
  * programs are those bundled for these tests; with the schema of another release where one is given.
  */
 export async function writeReleaseFolder(folder: string, schema: URL = SERVICE): Promise<string> {
@@ -26,6 +28,9 @@ export async function writeReleaseFolder(folder: string, schema: URL = SERVICE):
   await mkdir(bin, { recursive: true })
   const script = `#!/bin/sh\nrole=$1\nshift\nexec '${process.execPath}' --import '${ENDS_WITH_PARENT}' '${programs}'/$role.mjs "$@"\n`
   await writeFile(join(bin, 'shopwire'), script)
+  await cp(join(ROOT, 'deploy/image/shopwire-admin'), join(bin, 'shopwire-admin'))
   await chmod(join(bin, 'shopwire'), 0o755)
+  await mkdir(join(folder, 'app/service'), { recursive: true })
+  await cp(new URL('package.json', schema), join(folder, 'app/service/package.json'))
   return folder
 }
