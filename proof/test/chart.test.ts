@@ -110,7 +110,7 @@ const rendered = Object.fromEntries(
 )
 
 interface Container {
-  readonly args: readonly string[]
+  readonly args?: readonly string[]
   readonly image: string
   readonly env: readonly { name: string; value?: string; valueFrom?: unknown }[]
   readonly volumeMounts: readonly { name: string; mountPath: string }[]
@@ -126,6 +126,20 @@ interface Pod {
     readonly volumes: readonly { name: string; projected?: { sources: readonly SecretSource[] } }[]
   }
 }
+const roleOf = (pod: Pod) => pod.metadata.labels['app.kubernetes.io/component'] ?? ''
+
+/** The others have no port, so no Service sends them anything. */
+const isServing = (pod: Pod) => ['api', 'worker', 'dashboard'].includes(roleOf(pod))
+
+/** Which secrets hold its logins to the database. */
+const loginsOf = (pod: Pod) =>
+  pod.spec.volumes
+    .flatMap(({ projected }) => projected?.sources ?? [])
+    .filter(({ secret }) => secret.items.some(({ path }) => /(DATABASE|OWNER)_URL$/.test(path)))
+    .map(({ secret }) => `${secret.name}/${secret.items[0]?.key}`)
+
+const scriptFor = (way: string) => readFileSync(join(ROOT, 'deploy', way, 'shopwire-admin'), 'utf8')
+
 interface SecretSource {
   readonly secret: { readonly name: string; readonly items: readonly { key: string; path: string }[] }
 }
@@ -169,29 +183,26 @@ describe.each(Object.entries(rendered))('rendered with %s', (_, manifests) => {
       const env = Object.fromEntries(
         container.env.map(({ name, value = '' }) => [name, value.replace('/etc/shopwire/secrets', folder)]),
       )
-      const role = container.args.at(-1)
-      expect(role).toBe(pod.metadata.labels['app.kubernetes.io/component'])
+      const role = roleOf(pod)
+      expect(container.args?.at(-1) ?? 'admin').toBe(role)
       if (role === 'migrate') {
         expect(loadSchemaUrl('migrate', env)).toBe(EXAMPLE_SECRETS.SHOPWIRE_DATABASE_OWNER_URL)
         const given = Object.keys(env).filter((name) => name.startsWith('SHOPWIRE_'))
         expect(given.filter((name) => name !== 'SHOPWIRE_PLAINTEXT_HOSTS')).toHaveLength(1)
       } else if (role === 'dashboard') loadDashboardConfig(env)
-      else expect(loadConfig(env).SHOPWIRE_JOURNAL).toBe(role === 'worker' ? '/journal' : undefined)
+      else expect(loadConfig(env).SHOPWIRE_JOURNAL).toBe(/worker|admin/.test(role) ? '/journal' : undefined)
       if (role !== 'migrate') expect(JSON.stringify(pod)).not.toContain('OWNER_URL')
     }
   })
 
-  test('every program signs in to the database with a login of its own', () => {
-    const logins = podsOf(manifests).flatMap((pod) =>
-      pod.spec.volumes
-        .flatMap(({ projected }) => projected?.sources ?? [])
-        .filter(({ secret }) =>
-          secret.items.some(({ path }) => path.endsWith('DATABASE_URL') || path.endsWith('OWNER_URL')),
-        )
-        .map(({ secret }) => `${secret.name}/${secret.items[0]?.key}`),
-    )
-    expect(logins.length).toBe(podsOf(manifests).length)
-    expect(new Set(logins).size).toBe(logins.length)
+  test('every program signs in to the database with a login of its own; the nightly verify has that of the pod for operators', () => {
+    const pods = podsOf(manifests)
+    const logins = pods.flatMap(loginsOf)
+    expect(logins.length).toBe(pods.length)
+    expect(new Set(logins).size).toBe(logins.length - 1)
+    expect(
+      pods.filter((pod) => loginsOf(pod).includes('shopwire-operator/database_url')).map(roleOf),
+    ).toEqual(['admin', 'verify'])
   })
 
   test('selectors, targets, ports and volumes refer to what exists', () => {
@@ -219,7 +230,7 @@ describe.each(Object.entries(rendered))('rendered with %s', (_, manifests) => {
       }
       if (manifest.kind === 'Service')
         for (const { targetPort } of spec.ports as unknown as { targetPort: string }[])
-          for (const pod of selected(selector).filter((one) => one.spec.restartPolicy !== 'Never'))
+          for (const pod of selected(selector).filter(isServing))
             expect(
               pod.spec.containers[0]?.ports?.map(({ name }) => name),
               id,
@@ -244,6 +255,18 @@ describe.each(Object.entries(rendered))('rendered with %s', (_, manifests) => {
         spec.volumes.map(({ name }) => name),
       )
   })
+})
+
+test('every command that the page runs in a pod is one of an operator, in the pod with the login of operators', () => {
+  const page = readFileSync(join(ROOT, 'docs/self-hosting/kubernetes.md'), 'utf8')
+  const inPods = [
+    ...page.matchAll(/^kubectl .*\bexec\b.*$/gm),
+    ...scriptFor('kubernetes').matchAll(/\bexec --stdin .*$/gm),
+  ]
+  expect(inPods.length).toBeGreaterThan(0)
+  for (const [line] of inPods) expect(line).toMatch(/deploy\/shopwire-admin|"\$pod"/)
+  expect(scriptFor('kubernetes')).toContain('SHOPWIRE_ADMIN_POD:-deploy/shopwire-admin}')
+  expect(page).toContain('create secret generic shopwire-operator --from-file=database_url=operator_url')
 })
 
 test('a field that does not exist and a missing one are found in a rendered object', () => {
@@ -310,7 +333,7 @@ test('probes ask paths that the health port answers, and a pod may stop longer t
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   context.onTestFinished(() => void server.close())
-  for (const pod of podsOf(rendered.least ?? []).filter(({ spec }) => spec.restartPolicy !== 'Never')) {
+  for (const pod of podsOf(rendered.least ?? []).filter(isServing)) {
     const [container] = pod.spec.containers as [Container]
     for (const probe of ['startupProbe', 'readinessProbe', 'livenessProbe'] as const) {
       const { path, port } = container[probe]?.httpGet ?? { path: '', port: '' }
@@ -325,7 +348,7 @@ test('probes ask paths that the health port answers, and a pod may stop longer t
   const ports = podsOf(rendered.least ?? []).flatMap(({ spec }) => spec.containers[0]?.ports ?? [])
   const own = ports.filter(({ name }) => name === 'http').map(({ containerPort }) => String(containerPort))
   expect(own).toEqual([defaultOf('SHOPWIRE_PORT'), defaultOf('SHOPWIRE_DASHBOARD_PORT')])
-  expect(podsOf(rendered.everything ?? [])[0]?.spec.terminationGracePeriodSeconds).toBe(56)
+  expect(podsOf(rendered.everything ?? []).find(isServing)?.spec.terminationGracePeriodSeconds).toBe(56)
 })
 
 test('workers are scaled by a metric that exists, for queues that exist', () => {
@@ -385,9 +408,9 @@ test('API and migration reach DNS and the database only; everything that no rule
   expect(find('deny')).not.toHaveProperty('egress')
   for (const { spec } of policies)
     expect((spec as { policyTypes: unknown }).policyTypes).toEqual(['Ingress', 'Egress'])
-  for (const role of ['api', 'migrate', 'dashboard', 'verify'])
+  for (const role of ['api', 'migrate', 'dashboard', 'verify', 'admin'])
     expect(find(role).egress?.map(({ ports }) => ports?.map(({ port }) => port))).toEqual([[53, 53], [5432]])
-  for (const role of ['migrate', 'verify']) expect(find(role)).not.toHaveProperty('ingress')
+  for (const role of ['migrate', 'verify', 'admin']) expect(find(role)).not.toHaveProperty('ingress')
 })
 
 test('threat 67: with Redis, payments, traces and a proxy configured, the API still reaches DNS, the database and Redis only', () => {
@@ -425,7 +448,7 @@ test.skipIf(spawnSync('kubectl', ['version', '--client']).status !== 0)(
       if (kind !== 'Namespace') expect(metadata).toMatchObject({ namespace: 'shopwire' })
     for (const pod of podsOf(manifests))
       expect(pod.spec.containers[0]?.image).toMatch(/^registry\.shop\.example\/shopwire:\d/)
-    expect(text.match(/10\.20\.0\.5\/32/g)).toHaveLength(5)
+    expect(text.match(/10\.20\.0\.5\/32/g)).toHaveLength(6)
   },
 )
 

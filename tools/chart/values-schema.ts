@@ -93,6 +93,7 @@ export function valuesSchemaText(settings: readonly Setting[]): string {
       }),
       dashboard: only({ ...program, ...placement, enabled: flag, replicas: count(1, 1_000) }),
       migrate: only({ enabled: flag, resources: anyMap }),
+      admin: only({ ...program, secrets: login, enabled: flag }),
       verify: only({ ...program, secrets: login, enabled: flag, schedule: { ...text, minLength: 9 } }),
       journal: only({
         enabled: flag,
@@ -114,7 +115,7 @@ export function valuesSchemaText(settings: readonly Setting[]): string {
         database: portAndPeers,
         redis: portAndPeers,
         alsoPrivate: { type: 'array', items: { ...text, pattern: '^\\d+\\.\\d+\\.\\d+\\.\\d+/\\d+$' } },
-        extraEgress: only({ api: anyMaps, worker: anyMaps, dashboard: anyMaps }),
+        extraEgress: only({ api: anyMaps, worker: anyMaps, dashboard: anyMaps, admin: anyMaps }),
       }),
       monitoring: only({ enabled: flag, interval: text, labels: textMap }),
       // Helm adds it where the chart is part of another one.

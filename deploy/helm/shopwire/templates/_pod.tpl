@@ -6,7 +6,7 @@ What the pods of all programs share. Each takes a dict of "root" (the chart's co
 {{- define "shopwire.secretNames" -}}
 {{- if eq .role "migrate" -}}
 SHOPWIRE_DATABASE_OWNER_URL
-{{- else if has .role (list "api" "verify") -}}
+{{- else if has .role (list "api" "verify" "admin") -}}
 SHOPWIRE_DATABASE_URL,SHOPWIRE_ENCRYPTION_KEYS,SHOPWIRE_REDIS_URLS,SHOPWIRE_REDIS_SENTINELS,SHOPWIRE_REDIS_CLIENT_KEY,OTEL_EXPORTER_OTLP_HEADERS
 {{- else if eq .role "worker" -}}
 SHOPWIRE_DATABASE_URL,SHOPWIRE_ENCRYPTION_KEYS,SHOPWIRE_REDIS_URLS,SHOPWIRE_REDIS_SENTINELS,SHOPWIRE_REDIS_CLIENT_KEY,OTEL_EXPORTER_OTLP_HEADERS,SHOPWIRE_EGRESS_PROXY,SHOPWIRE_SMTP_URL,SHOPWIRE_STRIPE_SECRET_KEY
@@ -41,7 +41,7 @@ SHOPWIRE_DASHBOARD_DATABASE_URL,SHOPWIRE_ENCRYPTION_KEYS,SHOPWIRE_REDIS_URLS,SHO
   value: /etc/shopwire/secrets/{{ $name }}
 {{- end -}}
 {{- end -}}
-{{- if and (eq $role "worker") .root.Values.journal.enabled }}
+{{- if and (has $role (list "worker" "admin")) .root.Values.journal.enabled }}
 - name: SHOPWIRE_JOURNAL
   value: /journal
 {{- end -}}
@@ -60,7 +60,7 @@ SHOPWIRE_DASHBOARD_DATABASE_URL,SHOPWIRE_ENCRYPTION_KEYS,SHOPWIRE_REDIS_URLS,SHO
 - name: secrets
   mountPath: /etc/shopwire/secrets
   readOnly: true
-{{- if and (eq .role "worker") .root.Values.journal.enabled }}
+{{- if and (has .role (list "worker" "admin")) .root.Values.journal.enabled }}
 - name: journal
   mountPath: /journal
 {{- end }}
@@ -88,7 +88,7 @@ SHOPWIRE_DASHBOARD_DATABASE_URL,SHOPWIRE_ENCRYPTION_KEYS,SHOPWIRE_REDIS_URLS,SHO
               path: {{ $name }}
     {{- end }}
     {{- end }}
-{{- if and (eq .role "worker") .root.Values.journal.enabled }}
+{{- if and (has .role (list "worker" "admin")) .root.Values.journal.enabled }}
 - name: journal
   persistentVolumeClaim:
     claimName: {{ .root.Values.journal.existingClaim | default (printf "%s-journal" (include "shopwire.name" .root)) }}
