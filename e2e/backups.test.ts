@@ -31,6 +31,10 @@ test('a restore to a second between two orders has the first, misses the second,
   expectOk(await rig.run('check'))
   await expectRefusals(rig, second)
   await store.die()
+  // As the runbook asks on a machine that has the repository only.
+  await rm(join(rig.folder, 'state/status.json'))
+  const asked = await rig.run('--json', 'status')
+  expect(Date.parse(JSON.parse(asked.stdout).window.to)).toBeGreaterThanOrEqual(Date.parse(second))
 
   const shopwire = join(machine.backups, 'shopwire')
   const program = process.env.SHOPWIRE_PROGRAMS ?? ''
@@ -86,6 +90,10 @@ test('a backup that cannot be restored is noticed: damaged file, missing WAL fil
   const status = () =>
     runProgram('admin', ['--json', 'backup', 'status'], { ...system.settingsOf('operator'), ...rig.settings })
   expect(await status()).toMatchObject({ code: 1, stderr: expect.stringContaining('no record of a backup') })
+  const data = join(postgres.dir, 'data')
+  const wrong = await rig.run('init', '--pgdata', data, '--port', '1', '--repository', '/proc/nowhere')
+  expect(wrong.code).toBe(1)
+  // The same command with what was wrong corrected.
   expectOk(await rig.init(postgres))
   expectOk(await rig.run('diff'))
   expect((await status()).stderr).toContain('The last good restore test is of never')

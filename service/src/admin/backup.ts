@@ -33,7 +33,7 @@ export function backupCommands(program: Command, context: CommandContext): void 
         .catch(() => undefined)
       const problems = problemsOf(status, context.nowMs(), present)
       print(command, context, { ok: problems.length === 0, problems, ...status }, () =>
-        describeBackups(status),
+        describeBackups(status, 'as of the last check'),
       )
       if (problems.length > 0) throw new BackupsAtRiskError(problems.join('\n'))
     })

@@ -5,11 +5,17 @@ import { join } from 'node:path'
 import { BackupError } from './backup-error.ts'
 import type { PgBackRest } from './pgbackrest.ts'
 
-export interface InitOptions {
-  readonly pgdata: string
-  readonly port: string
-  readonly sockets: string
-  readonly repository: string
+/** What "init" was told about this machine, by the line of pgbackrest.conf that has it. */
+const LINES = {
+  pgdata: 'pg1-path',
+  port: 'pg1-port',
+  sockets: 'pg1-socket-path',
+  repository: 'repo1-path',
+} as const
+
+export interface InitOptions extends Record<keyof typeof LINES, string> {
+  /** Those that were named in the command, not filled in by it: they correct an earlier "init". */
+  readonly named: ReadonlySet<string>
   /** Of spool, locks and logs. */
   readonly state: string
 }
@@ -26,13 +32,14 @@ export async function init(
   const { configPath } = pgbackrest
   const [conf, cipher] = [join(configPath, 'pgbackrest.conf'), join(configPath, 'conf.d/cipher.conf')]
   await mkdir(join(configPath, 'conf.d'), { recursive: true, mode: 0o700 })
-  if (existsSync(conf)) say(`${conf} exists and is used as it is.`)
+  const isNew = !existsSync(conf)
+  if ((isNew || options.named.has('pgdata')) && !existsSync(join(options.pgdata, 'PG_VERSION')))
+    throw new BackupError(
+      `${options.pgdata} is not the data folder of a PostgreSQL, or not readable.`,
+      'Name it with --pgdata; "show data_directory" in psql prints it.',
+    )
+  if (!isNew) await correct(conf, options, say)
   else {
-    if (!existsSync(join(options.pgdata, 'PG_VERSION')))
-      throw new BackupError(
-        `${options.pgdata} is not the data folder of a PostgreSQL, or not readable.`,
-        'Name it with --pgdata; "show data_directory" in psql prints it.',
-      )
     for (const folder of ['spool', 'locks', 'logs'])
       await mkdir(join(options.state, folder), { recursive: true, mode: 0o750 })
     await mkdir(options.repository, { recursive: true, mode: 0o750 })
@@ -54,6 +61,26 @@ export async function init(
     )
   })
   say('PostgreSQL archives to the repository.')
+}
+
+/** The rest of the file belongs to whoever has edited it. */
+async function correct(conf: string, options: InitOptions, say: (line: string) => void): Promise<void> {
+  const before = await readFile(conf, 'utf8')
+  let text = before
+  for (const [option, name] of Object.entries(LINES) as [keyof typeof LINES, string][]) {
+    if (!options.named.has(option)) continue
+    const value = options[option]
+    const line = new RegExp(`^${name}=(.*)$`, 'm')
+    const old = line.exec(text)?.[1]
+    if (old === value) continue
+    if (old === undefined)
+      throw new BackupError(`${conf} has no line ${name}=…`, `Write it there: ${name}=${value}`)
+    text = text.replace(line, () => `${name}=${value}`)
+    say(`Changed ${name} in ${conf}: ${old} is now ${value}.`)
+  }
+  if (options.named.has('repository')) await mkdir(options.repository, { recursive: true, mode: 0o750 })
+  if (text === before) say(`${conf} exists and is used as it is.`)
+  else await writeFile(conf, text)
 }
 
 async function configurationFor({ pgdata, port, sockets, repository, state }: InitOptions): Promise<string> {

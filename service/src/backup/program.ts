@@ -5,10 +5,10 @@ import type { Rule } from '../operations/verify.ts'
 import { day } from '../platform/format.ts'
 import { printable } from '../platform/plain-text.ts'
 import { BackupError } from './backup-error.ts'
-import { init, settingsFor } from './init.ts'
+import { type InitOptions, init, settingsFor } from './init.ts'
 import type { PgBackRest } from './pgbackrest.ts'
 import { countOrders } from './private-server.ts'
-import type { Records } from './record.ts'
+import { type Records, withContents } from './record.ts'
 import { type Repository, readRepository } from './repository.ts'
 import { describeWindow, restore } from './restore.ts'
 import { refuseGaps, testRestore } from './restore-test.ts'
@@ -65,11 +65,12 @@ function addSetup(program: Command, { pgbackrest, state, out, ...context }: Back
       '/var/lib/pgbackrest',
     )
     .description(
-      'write the configuration and the passphrase once, prepare the repository, take the first backup; safe to repeat',
+      'write the configuration and the passphrase, prepare the repository, take the first backup; safe to repeat, also with other options',
     )
-    .action(async (options: { pgdata: string; port: string; sockets: string; repository: string }) => {
+    .action(async (options: Omit<InitOptions, 'state' | 'named'>, command: Command) => {
       const say = (line: string) => out(`${line}\n`)
-      await init(pgbackrest, { ...options, state }, say)
+      const named = Object.keys(options).filter((name) => command.getOptionValueSource(name) === 'cli')
+      await init(pgbackrest, { ...options, state, named: new Set(named) }, say)
       await takeBackup({ pgbackrest, ...context }, 'full')
       say('The first backup is taken. Next: the timers, and "shopwire backup test-restore".')
     })
@@ -122,12 +123,24 @@ function addRestores(program: Command, context: BackupContext, isJson: () => boo
 
   program
     .command('status')
-    .description('the last backups, what can be restored, the last restore test; 1 when something is wrong')
+    .description(
+      'the last backups and what can be restored, as the repository is now; the last check and restore test; 1 when something is wrong',
+    )
     .action(async () => {
-      const status = await context.records.read()
+      const recorded = await context.records.read()
+      let unread: string[] = []
+      // On the machine of a restore nothing was recorded, and elsewhere what was is as old as the last check.
+      const present = await readRepository(context.pgbackrest).catch((error: unknown) => {
+        unread = [`What is shown is of the last check. ${asText(error)}`]
+        return undefined
+      })
+      const status = present === undefined ? recorded : withContents(recorded, present)
       if (status === undefined)
-        throw new BackupError('Nothing was backed up yet.', 'Begin with "shopwire backup init".')
-      const problems = problemsOf(status, context.nowMs(), undefined)
+        throw new BackupError(
+          'Nothing was backed up yet.',
+          `Begin with "shopwire backup init". ${unread.join()}`,
+        )
+      const problems = [...unread, ...problemsOf(status, context.nowMs(), undefined)]
       context.out(
         isJson()
           ? `${JSON.stringify({ ok: problems.length === 0, problems, ...status })}\n`

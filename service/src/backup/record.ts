@@ -24,10 +24,8 @@ export function openRecords({ folder, metricsFile, nowMs }: RecordOptions): Reco
     change: (before: BackupStatus) => Partial<BackupStatus>,
   ) {
     const found = await readBackupStatus(folder)
-    const isOther = repository !== undefined && found?.system_identifier !== repository.systemIdentifier
-    // Tests of another server's backups say nothing about these.
-    const before = found === undefined || isOther ? NOTHING : found
-    const status = { ...before, ...(repository && contentsOf(repository)), ...change(before) }
+    const before = repository === undefined ? (found ?? NOTHING) : withContents(found, repository)
+    const status = { ...before, ...change(before) }
     await writeWhole(statusFile(folder), `${JSON.stringify(status, undefined, 2)}\n`)
     if (metricsFile !== undefined) await writeWhole(metricsFile, metricsText(status))
   }
@@ -41,6 +39,12 @@ export function openRecords({ folder, metricsFile, nowMs }: RecordOptions): Reco
         last_good_restore_test: run.problem === null ? run : last_good_restore_test,
       })),
   }
+}
+
+/** What was recorded, with what the repository holds now. Tests of another server's backups say nothing about these. */
+export function withContents(recorded: BackupStatus | undefined, repository: Repository): BackupStatus {
+  const isOther = recorded?.system_identifier !== repository.systemIdentifier
+  return { ...(recorded === undefined || isOther ? NOTHING : recorded), ...contentsOf(repository) }
 }
 
 const NOTHING: BackupStatus = {

@@ -106,7 +106,8 @@ function shown(at: string | undefined): string {
   return at === undefined ? 'never' : `${day(new Date(at))} UTC`
 }
 
-export function describeBackups(status: BackupStatus): string {
+/** Without `asOf` the contents are those of this moment. */
+export function describeBackups(status: BackupStatus, asOf?: string): string {
   const { last_full, last_diff, last_wal, window, last_good_restore_test: good } = status
   const summary = (backup: BackupSummary | null) =>
     backup === null
@@ -116,10 +117,19 @@ export function describeBackups(status: BackupStatus): string {
     `last full         ${summary(last_full)}`,
     `last differential ${summary(last_diff)}`,
     `last WAL file     ${last_wal === null ? 'none' : `${shown(last_wal.archived_at)}, ${last_wal.name}`}`,
-    `restorable        ${window === null ? 'nothing' : `every second from ${shown(window.from)} to ${shown(window.to)}`}`,
+    `restorable        ${describeWindow(window, asOf)}`,
     `restore test      ${good === null ? 'never' : `${shown(good.finished_at)}, backup ${good.backup}, ${good.orders} orders, ${good.rules} rules hold, took ${good.seconds} s`}`,
     `checked           ${shown(status.checked_at)}`,
   ].join('\n')
+}
+
+function describeWindow(window: BackupStatus['window'], asOf: string | undefined): string {
+  if (window === null) return 'nothing'
+  // The file that ends a backup is archived in the same second.
+  if (window.to < window.from)
+    return 'the end of the first backup; more as soon as the next WAL file is archived, within a minute'
+  const seconds = `every second from ${shown(window.from)} to ${shown(window.to)}`
+  return asOf === undefined ? seconds : `${seconds}, ${asOf}`
 }
 
 function megabytes(bytes: number): string {
