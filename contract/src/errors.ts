@@ -30,8 +30,7 @@ export const errorTypes = freeze({
     retry: 'no',
     meaning: 'The webhook URL is not a public HTTPS address we deliver to.',
   },
-  // One type for a missing, malformed, unknown or revoked key and for a wrong signature: different answers would
-  // reveal which key ids exist.
+  // One type and text for an unknown or revoked key and for a wrong signature: different answers would reveal which key ids exist.
   authentication_failed: {
     status: 401,
     retry: 'after_change',
@@ -123,7 +122,8 @@ export const errorTypes = freeze({
   service_unavailable: {
     status: 503,
     retry: 'after_wait',
-    meaning: 'We could not finish, or cannot tell whether we did. The same idempotency key finds out safely.',
+    meaning:
+      'We have too much to do, could not finish, or cannot tell whether we did. The same idempotency key finds out safely.',
   },
 } as const satisfies Record<string, ErrorFacts>)
 

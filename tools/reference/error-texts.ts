@@ -47,18 +47,19 @@ export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
   },
   authentication_failed: {
     cause: [
-      'One of the four headers is missing, is given twice or has the wrong form.',
+      'One of the four headers is missing, is given twice or has the wrong form. Then `message` names it and says the form, such as “X-Api-Timestamp must be Unix seconds in ten digits.” for milliseconds.',
       'The key id is unknown or revoked, or the secret belongs to another key.',
       'The signature covers other bytes than those that arrived. Most often the body was serialised twice, the query was re-encoded, `/v1` was left out, or a newline was added at the end.',
-      'A proxy between you and the store rewrote the path or the body.',
+      'A proxy between you and the store rewrote the path, the query or the body, or dropped a header.',
     ],
     fix: [
+      'Run [`shopwire doctor`](../command-line.md#doctor) with the key: it checks key, clock and proxies. [`shopwire doctor signature`](../command-line.md#doctor-signature) says which mistake a refused request was signed with.',
+      'Send the request to the [emulator](../../../emulator/README.md#the-page): its page names the mistake beside every refused request.',
       'Sign the inputs of a [known answer](../../guides/sign-a-request.md#test-against-the-vectors) and compare the canonical text first, then the signature. If you get the `presented` value of a mistake, it says what to change.',
       'Put the same request into the [playground](../../guides/playground.md) and compare line by line.',
       'Check that key id and secret come from the same pair, and that the secret has no newline or quote around it.',
     ],
-    message:
-      'The key, the signature or one of the signature headers is not valid. Check the key id, the secret and the canonical request.',
+    message: 'The key or the signature is not valid. Check the key id, the secret and the canonical request.',
     retry:
       'The same mistake always gives the same answer: it never becomes a 429, and waiting does not help.',
   },
@@ -213,11 +214,13 @@ export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
   },
   service_unavailable: {
     cause: [
+      'The service has more requests than it can answer in time: all of them, or too many of this account at the same time. The message says which, and that nothing was done; no nonce is spent, nothing counts towards the limits, and there are no `RateLimit` headers.',
       'The database or the nonce store did not answer in time.',
       'Another request with the same idempotency key was still running after two seconds.',
     ],
     fix: [
-      'Wait `Retry-After` seconds and send the same request with a new signature.',
+      'Wait `Retry-After` seconds and send the same request with a new signature; before an order, ask `GET /v1/status`.',
+      'Send fewer requests at the same time if the message says that this account has too many. The fault [`overloaded`](../../../emulator/README.md#faults) of the emulator lets you try it.',
       'For an order: **the same idempotency key and the same cart**. The order may have been placed; the same key returns it and never buys twice.',
     ],
     message:

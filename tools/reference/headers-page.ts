@@ -27,10 +27,14 @@ const ANSWER: readonly (readonly string[])[] = [
   ['`Date`', 'every answer', "the store's clock"],
   ['`Cache-Control`', 'every answer', '`no-store`; on catalogue reads `private, no-cache`'],
   ['`X-Content-Type-Options`', 'every answer', '`nosniff`'],
-  ['`RateLimit-Policy`', 'signed answers', '`"req";q=120;w=60, "orders";q=20;w=60`: the windows in force'],
+  [
+    '`RateLimit-Policy`',
+    'signed answers, once the limits were asked',
+    '`"req";q=120;w=60, "orders";q=20;w=60`: the windows in force',
+  ],
   [
     '`RateLimit`',
-    'signed answers',
+    'signed answers, once the limits were asked: not on 401, 408, 413 and a 503 under load',
     '`"req";r=117;t=58, "orders";r=20;t=0`: what is left, and seconds until the oldest counted request leaves',
   ],
   ['`Retry-After`', '429 and 503', 'whole seconds to wait'],

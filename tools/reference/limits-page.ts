@@ -39,6 +39,12 @@ const SECTIONS: readonly { readonly title: string; readonly rows: readonly Row[]
         link('rate_limited'),
       ),
       row(
+        'Requests of one account at the same time',
+        [],
+        'as many as the process that answers has free: alone, half of those it takes',
+        `${link('service_unavailable')}; counts towards no limit`,
+      ),
+      row(
         'Files per address: these pages, `/openapi.json`',
         ['PUBLIC_FILES_PER_WINDOW_MAX'],
         `${c.PUBLIC_FILES_PER_WINDOW_MAX} in any ${c.RATE_WINDOW_S} s`,
@@ -53,7 +59,7 @@ const SECTIONS: readonly { readonly title: string; readonly rows: readonly Row[]
       row(
         '`Retry-After` of a 503',
         ['RETRY_AFTER_STORE_CLOSED_S', 'RETRY_AFTER_OVERLOADED_S'],
-        `${c.RETRY_AFTER_STORE_CLOSED_S} s when closed, ${c.RETRY_AFTER_OVERLOADED_S} s when a dependency did not answer`,
+        `${c.RETRY_AFTER_STORE_CLOSED_S} s when closed, ${c.RETRY_AFTER_OVERLOADED_S} s when overloaded or a dependency did not answer`,
         'ask `GET /status`, then send the same order',
       ),
     ],

@@ -117,7 +117,7 @@ export const errorMessages: Readonly<Record<ErrorType, string>> = {
   webhook_url_not_allowed:
     'This URL cannot receive events: its address is not public. Use a public HTTPS address, port 443 or from 1024 on.',
   authentication_failed:
-    'The key, the signature or one of the signature headers is not valid. Check the key id, the secret and the canonical request.',
+    'The key or the signature is not valid. Check the key id, the secret and the canonical request.',
   timestamp_out_of_range: 'X-Api-Timestamp is 94 s behind our clock, which says 1794700000.',
   nonce_reused: 'This nonce was used before. Sign again with a fresh nonce and timestamp; retries too.',
   insufficient_funds:

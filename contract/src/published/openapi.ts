@@ -351,6 +351,9 @@ const rateLeft = {
   example: '"req";r=117;t=58, "orders";r=20;t=0',
 }
 
+const unlessEarly = ({ description }: { description: string }) =>
+  `${description} Absent when the request was refused before the limits were asked, as a 503 under load.`
+
 /** Every header of ours on an answer. What HTTP itself puts there (Date, Content-Length, Connection) is not listed. */
 const headers: Readonly<Record<string, Json>> = {
   'X-Request-Id': {
@@ -372,8 +375,8 @@ const headers: Readonly<Record<string, Json>> = {
   },
   'RateLimit-Policy': { required: true, ...ratePolicy },
   RateLimit: { required: true, ...rateLeft },
-  'RateLimit-Policy.optional': { required: false, ...ratePolicy },
-  'RateLimit.optional': { required: false, ...rateLeft },
+  'RateLimit-Policy.optional': { required: false, ...ratePolicy, description: unlessEarly(ratePolicy) },
+  'RateLimit.optional': { required: false, ...rateLeft, description: unlessEarly(rateLeft) },
   'Retry-After': {
     required: true,
     description: 'Whole seconds to wait before the next attempt.',

@@ -20,9 +20,9 @@ export interface Credentials {
   readonly signature: string
 }
 
-/** One message for a missing, malformed, unknown or revoked key and for a wrong signature, so that it reveals nothing. */
+/** One message for an unknown or revoked key and for a wrong signature, so that it reveals nothing. */
 export const NOT_PROVEN =
-  'The key, the signature or one of the signature headers is not valid. Check the key id, the secret and the canonical request.'
+  'The key or the signature is not valid. Check the key id, the secret and the canonical request.'
 
 /**
  * Checks only the form and the timestamp, so it needs neither body nor database. A header sent twice arrives joined by a comma,
@@ -39,7 +39,7 @@ export function readCredentials(headers: IncomingHttpHeaders, nowMs: number): Cr
     !hasForm(nonce, NONCE_FORM) ||
     !hasForm(signature, SIGNATURE_FORM)
   ) {
-    throw refuse('authentication_failed', NOT_PROVEN, { reason: 'form' })
+    throw refuse('authentication_failed', formProblems(headers), { reason: 'form' })
   }
   const signed_at = Number(timestamp)
   if (!timestampInRange(signed_at, nowMs)) {
@@ -52,6 +52,22 @@ export function readCredentials(headers: IncomingHttpHeaders, nowMs: number): Cr
     )
   }
   return { key_id, timestamp, signed_at, nonce, signature }
+}
+
+const FORMS = [
+  ['X-Api-Key', requestHeadersLower.key, KEY_ID_FORM, 'must be a key id, such as key_c1_ and 26 characters'],
+  ['X-Api-Timestamp', requestHeadersLower.timestamp, TIMESTAMP_FORM, 'must be Unix seconds in ten digits'],
+  ['X-Api-Nonce', requestHeadersLower.nonce, NONCE_FORM, 'must be 32 to 64 lower-case hex characters'],
+  ['X-Api-Signature', requestHeadersLower.signature, SIGNATURE_FORM, 'must be 64 lower-case hex characters'],
+] as const
+
+/** Forms are public and depend on no key. What was sent is not repeated: a secret may be in the wrong header. */
+function formProblems(headers: IncomingHttpHeaders): string {
+  return FORMS.flatMap(([name, header, form, rule]) => {
+    const value = headers[header]
+    if (hasForm(value, form)) return []
+    return value === undefined ? `${name} is missing.` : `${name} ${rule}.`
+  }).join(' ')
 }
 
 function hasForm(value: string | string[] | undefined, form: RegExp): value is string {

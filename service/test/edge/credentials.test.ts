@@ -193,14 +193,12 @@ describe('threats 21, 22, 25 and 30: a malformed signature header is refused wit
     expect(await admissionRows()).toEqual(before)
   })
 
-  test('threat 25: a missing, a malformed, an unknown key and a wrong signature get exactly the same bytes', async () => {
+  test('threat 25: an unknown key, a revoked key and a wrong signature get exactly the same bytes', async () => {
     const unknown = { id: `key_c1_${'0'.repeat(25)}1`, secret: 'sk_nobody' }
     const right = sign()
     const revoked = await shop.makeKey()
     await shop.operator.revokeKey(revoked.id)
     const answers = await Promise.all([
-      ping([]),
-      ping(headerList(sign({ nonce: NONCE.toUpperCase() }))),
       ping(headerList(sign({}, unknown))),
       ping(headerList(sign({}, revoked))),
       ping(headerList({ ...right, signature: 'f'.repeat(64) })),
@@ -210,6 +208,37 @@ describe('threats 21, 22, 25 and 30: a malformed signature header is refused wit
     const headers = new Set(answers.map((answer) => Object.keys(answer.headers).sort().join()))
     expect(headers.size).toBe(1)
   })
+
+  test.each([
+    ['without a header', () => headerList(sign()).slice(1), 'X-Api-Key is missing.'],
+    [
+      'with milliseconds',
+      () => headerList(sign({ timestamp: `${NOW_S}000` })),
+      'X-Api-Timestamp must be Unix seconds in ten digits.',
+    ],
+    [
+      'with key and secret swapped',
+      () => headerList({ ...sign(), key: shop.key.secret }),
+      'X-Api-Key must be a key id, such as key_c1_ and 26 characters.',
+    ],
+    [
+      'with two wrong headers',
+      () => headerList({ ...sign({ nonce: NONCE.toUpperCase() }), signature: 'sha256=' }),
+      'X-Api-Nonce must be 32 to 64 lower-case hex characters. X-Api-Signature must be 64 lower-case hex characters.',
+    ],
+  ])(
+    '%s the message names the header and its form, for known and unknown keys',
+    async (_what, list, message) => {
+      const unknown = (pairs: [string, string][]) =>
+        pairs.map(([name, value]): [string, string] =>
+          value === shop.key.id ? [name, `key_c1_${'0'.repeat(25)}1`] : [name, value],
+        )
+      for (const answer of [await ping(list()), await ping(unknown(list()))]) {
+        expectRefusal(answer, 'authentication_failed')
+        expect(JSON.parse(answer.body).error.message).toBe(message)
+      }
+    },
+  )
 })
 
 describe('threat 23: wrong signatures do not affect the owner of the key id', () => {
