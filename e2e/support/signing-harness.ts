@@ -129,7 +129,10 @@ done`,
   },
 }
 
-/** The same for a receiver: one JSON object per line in, true or false out. */
+/**
+ * The same for a receiver, which prints true or false. The fields of a line are now, body, timestamp, id, signature, previous signature and
+ * then the secrets, in base64; `-` is a header that was not sent.
+ */
 export const receiverHarnesses: Readonly<Record<string, Harness>> = {
   js: {
     needs: ['node'],
@@ -137,9 +140,12 @@ export const receiverHarnesses: Readonly<Record<string, Harness>> = {
     files: {
       'main.mjs': `import { createInterface } from 'node:readline'
 import { verify } from './verify.mjs'
+const names = ['timestamp', 'id', 'signature', 'signature-previous']
 for await (const line of createInterface({ input: process.stdin })) {
-  const { secrets, headers, body, now } = JSON.parse(line)
-  process.stdout.write(verify(secrets, headers, Buffer.from(body, 'base64'), now) + '\\n')
+  const fields = line.split('\\t')
+  const [now, body, ...rest] = fields.map((field) => Buffer.from(field, 'base64'))
+  const given = names.flatMap((name, at) => (fields[at + 2] === '-' ? [] : [['x-webhook-' + name, String(rest[at])]]))
+  process.stdout.write(verify(rest.slice(4).map(String), Object.fromEntries(given), body, Number(now)) + '\\n')
 }`,
     },
     command: 'node main.mjs',
@@ -148,12 +154,130 @@ for await (const line of createInterface({ input: process.stdin })) {
     needs: ['python3'],
     example: 'verify.py',
     files: {
-      'main.py': `import base64, json, sys
+      'main.py': `import base64, sys
 from verify import verify
+names = ["timestamp", "id", "signature", "signature-previous"]
 for line in sys.stdin:
-    case = json.loads(line)
-    print("true" if verify(case["secrets"], case["headers"], base64.b64decode(case["body"]), case["now"]) else "false")`,
+    fields = line.rstrip("\\n").split("\\t")
+    now, body, *rest = [b"" if field == "-" else base64.b64decode(field) for field in fields]
+    headers = {"x-webhook-" + name: rest[at].decode() for at, name in enumerate(names) if fields[at + 2] != "-"}
+    print("true" if verify([one.decode() for one in rest[4:]], headers, body, int(now)) else "false")`,
     },
     command: 'python3 main.py',
+  },
+  go: {
+    needs: ['go'],
+    example: 'verify.go',
+    files: {
+      'main.go': `package main
+
+import (
+	"bufio"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+)
+
+func main() {
+	names := []string{"Timestamp", "Id", "Signature", "Signature-Previous"}
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var f []string
+		header := http.Header{}
+		for at, field := range strings.Split(lines.Text(), "\\t") {
+			bytes, _ := base64.StdEncoding.DecodeString(field)
+			f = append(f, string(bytes))
+			if at >= 2 && at < 6 && field != "-" {
+				header.Set("X-Webhook-"+names[at-2], string(bytes))
+			}
+		}
+		now, _ := strconv.ParseInt(f[0], 10, 64)
+		fmt.Println(Verify(f[6:], header, []byte(f[1]), now))
+	}
+}`,
+    },
+    command: 'GOCACHE="$PWD/cache" GOFLAGS= GO111MODULE=off go run verify.go main.go',
+  },
+  php: {
+    needs: ['php'],
+    example: 'verify.php',
+    files: {
+      'main.php': `<?php
+require 'verify.php';
+while (($line = fgets(STDIN)) !== false) {
+    $fields = explode("\\t", rtrim($line, "\\n"));
+    $f = array_map('base64_decode', $fields);
+    $headers = [];
+    foreach (['timestamp', 'id', 'signature', 'signature-previous'] as $at => $name) {
+        if ($fields[$at + 2] !== '-') $headers["x-webhook-$name"] = $f[$at + 2];
+    }
+    echo verify(array_slice($f, 6), $headers, $f[1], (int) $f[0]) ? 'true' : 'false', "\\n";
+}`,
+    },
+    command: 'php main.php',
+  },
+  ruby: {
+    needs: ['ruby'],
+    example: 'verify.rb',
+    files: {
+      'main.rb': `require_relative 'verify'
+names = %w[timestamp id signature signature-previous]
+$stdin.each_line do |line|
+  fields = line.chomp.split("\\t", -1)
+  f = fields.map { |field| field.unpack1('m') }
+  given = names.each_index.reject { |at| fields[at + 2] == '-' }
+  headers = given.to_h { |at| ["x-webhook-#{names[at]}", f[at + 2].force_encoding('UTF-8')] }
+  puts verify(f.drop(6), headers, f[1], f[0].to_i)
+end`,
+    },
+    command: 'ruby main.rb',
+  },
+  java: {
+    needs: ['javac', 'java'],
+    example: 'Webhooks.java',
+    files: {
+      'Main.java': `import java.nio.charset.StandardCharsets;
+import java.util.*;
+
+class Main {
+    public static void main(String[] args) throws Exception {
+        String[] names = {"timestamp", "id", "signature", "signature-previous"};
+        Scanner lines = new Scanner(System.in);
+        while (lines.hasNextLine()) {
+            String[] f = lines.nextLine().split("\\t", -1);
+            Map<String, String> headers = new HashMap<>();
+            for (int at = 0; at < 4; at++) if (!f[at + 2].equals("-")) headers.put("x-webhook-" + names[at], text(f[at + 2]));
+            List<String> secrets = new ArrayList<>();
+            for (int at = 6; at < f.length; at++) secrets.add(text(f[at]));
+            System.out.println(Webhooks.verify(secrets, headers, Base64.getDecoder().decode(f[1]), Long.parseLong(text(f[0]))));
+        }
+    }
+
+    static String text(String field) {
+        return new String(Base64.getDecoder().decode(field), StandardCharsets.UTF_8);
+    }
+}`,
+    },
+    command: 'javac -d . Webhooks.java Main.java && java -cp . Main',
+  },
+  sh: {
+    needs: ['bash', 'openssl', 'base64'],
+    example: 'verify.sh',
+    files: {
+      'main.sh': `. ./verify.sh
+decoded() { [[ $1 == - ]] || printf '%s' "$1" | base64 -d; }
+while IFS= read -r line; do
+  mapfile -t fields < <(tr '\\t' '\\n' <<<"$line")
+  values=()
+  for field in "\${fields[@]:2}"; do values+=("$(decoded "$field")"); done
+  printf '%s' "\${fields[1]}" | base64 -d |
+    verify "\${values[@]:0:4}" "$(decoded "\${fields[0]}")" "\${values[@]:4}" && echo true || echo false
+done`,
+    },
+    command: 'bash main.sh',
   },
 }
