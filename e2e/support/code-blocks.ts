@@ -24,10 +24,26 @@ export async function readPages(): Promise<{ path: string; text: string }[]> {
   const paths = [
     ...inExamples.map((name) => `examples/${name}`),
     ...inDocs.map((name) => `docs/${name}`),
-    ...['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'],
-    ...['contract', 'contract/vectors', 'e2e', 'engines', 'cli', 'emulator', 'sdk'].map(
-      (folder) => `${folder}/README.md`,
-    ),
+    ...[
+      'README.md',
+      'ARCHITECTURE.md',
+      'CHANGELOG.md',
+      'CODE_OF_CONDUCT.md',
+      'CONTRIBUTING.md',
+      'SECURITY.md',
+    ],
+    ...[
+      'contract',
+      'contract/vectors',
+      'deploy',
+      'e2e',
+      'engines',
+      'cli',
+      'emulator',
+      'harness',
+      'sdk',
+      'web',
+    ].map((folder) => `${folder}/README.md`),
   ]
   return Promise.all(
     paths.sort().map(async (path) => ({ path, text: await readFile(join(ROOT, path), 'utf8') })),
