@@ -1,10 +1,14 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
+import { sbomOf } from '../deploy/image/sbom.ts'
+import { idOf, lockedPath, readLock, withDependencies } from '../packaging/locked-packages.ts'
 import { buildPackage, packInto } from '../packaging/pack.ts'
 import { packContext } from './release/context.ts'
+import { requireRepository } from './release/repository.ts'
 import {
   describeRelease,
   missingUpgrade,
@@ -25,8 +29,9 @@ import {
 
 /**
  * Makes a release of what .changeset describes: one version for everything, its section in CHANGELOG.md, and in `.data/release/<version>` the
- * packages, the context of the image and the chart. Publishes nothing; the last lines say how. `--dry-run` works on a copy of the tree.
- * `--pack` packs the version that was made before, once it is committed.
+ * packages, the context of the image, the chart, the list of packages (SBOM), the release notes and checksums. Publishes nothing; the last lines say how.
+ * `--dry-run` works on a copy of the tree. `--pack` packs the version that was made before, once it is committed. `--next` says whether that
+ * is what comes next ("publish") or a new version ("propose").
  */
 const PACKAGES = ['sdk', 'cli', 'emulator'] as const
 const ROOT = join(import.meta.dirname, '..')
@@ -34,14 +39,20 @@ const ROOT = join(import.meta.dirname, '..')
 const { values } = parseArgs({
   options: {
     'dry-run': { type: 'boolean' },
+    /** What --dry-run starts in its copy. */
+    rehearsal: { type: 'boolean' },
     pack: { type: 'boolean' },
+    next: { type: 'boolean' },
     out: { type: 'string', default: join(ROOT, '.data/release') },
   },
 })
 try {
-  if (values.pack) await pack(values.out, await madeVersion())
+  if (values.next) process.stdout.write(`${(await hasOpenChanges()) ? 'propose' : 'publish'}\n`)
   else if (values['dry-run']) await releaseCopy(values.out)
-  else await pack(values.out, await raiseVersion())
+  else {
+    if (!values.rehearsal) requireRepository(await manifest(ROOT, '.'))
+    await pack(values.out, values.pack ? await madeVersion() : await raiseVersion())
+  }
 } catch (error) {
   process.stderr.write(`release: ${(error as Error).message}\n`)
   process.exitCode = 1
@@ -49,8 +60,12 @@ try {
 
 async function raiseVersion(): Promise<string> {
   oneVersion(await versionsIn(ROOT))
-  const changesets = await readChangesets()
-  if (changesets.length === 0) throw new Error('.changeset describes no change. Run "npx changeset" first.')
+  if (!(await hasOpenChanges())) throw new Error('.changeset describes no change. Run "npx changeset" first.')
+  // The final version's notes are those of all its candidates.
+  const changesets = [
+    ...(await readChangesets()),
+    ...((await preMode()) === 'exit' ? await readChangesets('pre') : []),
+  ]
   const releases = await readReleases()
   const former = releases.at(-1)
   const heads = await readHeads()
@@ -76,10 +91,9 @@ async function raiseVersion(): Promise<string> {
 /** Throws when the tree is not exactly that of a release. */
 async function madeVersion(): Promise<string> {
   const version = oneVersion(await versionsIn(ROOT))
-  const [open] = await readChangesets()
-  if (open)
+  if (await hasOpenChanges())
     throw new Error(
-      `.changeset/${open.name} is not in version ${version}. Run "npm run release" and commit what it changes first.`,
+      `.changeset has changes that are not in version ${version}. Run "npm run release" and commit what it changes first.`,
     )
   if ((await readReleases()).at(-1)?.version !== version)
     throw new Error(
@@ -96,6 +110,8 @@ async function pack(out: string, version: string): Promise<void> {
     ...(await packPackages(folder)),
     await packContext(ROOT, folder, version),
     ...(await packChart(folder, version)),
+    await listPackages(folder, version),
+    await writeNotes(folder, version),
   ]
   await writeFile(
     join(folder, 'SHA256SUMS'),
@@ -106,8 +122,8 @@ async function pack(out: string, version: string): Promise<void> {
       `${version} is in ${folder}: ${files.join(', ')}`,
       'To publish it, commit the changes, and in that folder:',
       ...files
-        .filter((file) => file.startsWith('shopwire-') && !/image|chart/.test(file))
-        .map((file) => `  npm publish ${file}`),
+        .filter((file) => PACKAGES.some((name) => file.startsWith(`shopwire-${name}-`)))
+        .map((file) => `  npm publish ${file} --tag ${version.includes('-') ? 'next' : 'latest'}`),
       `  docker build -f ${DOCKERFILE} -t shopwire:${version} - < shopwire-image-${version}.tar.gz`,
       '',
     ].join('\n'),
@@ -136,13 +152,16 @@ async function releaseCopy(out: string): Promise<void> {
     const own = join(ROOT, folder, 'node_modules')
     if (await readdir(own).catch(() => undefined)) await symlink(own, join(copy, folder, 'node_modules'))
   }
-  process.stdout.write(await run(process.execPath, ['tools/release.ts', '--out', out], copy))
+  process.stdout.write(await run(process.execPath, ['tools/release.ts', '--rehearsal', '--out', out], copy))
   await rm(copy, { recursive: true, force: true })
 }
 
-/** Writes the version that changesets chose for the workspaces wherever else it stands. */
+/** Writes the version that changesets chose for the workspaces wherever else it stands. Candidates are counted from 1, not from 0 as by changesets. */
 async function setVersion(): Promise<string> {
-  const { version } = await manifest(ROOT, 'service')
+  const { version: chosen } = await manifest(ROOT, 'service')
+  const version = chosen.replace(/(-[a-z]+\.)0$/, '$11')
+  for (const folder of await workspaces(ROOT))
+    await edit(join(folder, 'package.json'), (text) => text.replaceAll(`"${chosen}"`, `"${version}"`))
   await edit('package.json', (text) => text.replace(/"version": "[^"]*"/, `"version": "${version}"`))
   await edit(DOCKERFILE, (text) => text.replace(VERSION_IN_DOCKERFILE, `ARG VERSION=${version}`))
   await edit(CHART, (text) =>
@@ -187,12 +206,50 @@ async function packChart(folder: string, version: string): Promise<string[]> {
   return [name]
 }
 
-async function readChangesets() {
-  const names = await readdir(join(ROOT, '.changeset'))
+/** Everything that is installed or bundled with the programs and packages of this version; the image has a list of exactly what is in it. */
+async function listPackages(folder: string, version: string): Promise<string> {
+  const name = `shopwire-sbom-${version}.cdx.json`
+  const locked = readLock()
+  const direct = ['contract', 'service', 'web', ...PACKAGES].flatMap((workspace) =>
+    Object.keys({ ...locked[workspace]?.dependencies, ...locked[workspace]?.optionalDependencies })
+      .filter((one) => !one.startsWith('@shopwire/'))
+      .flatMap((one) => lockedPath(locked, workspace, one) ?? [])
+      // Of what exists for each platform, that of this one.
+      .filter((path) => existsSync(join(ROOT, path))),
+  )
+  const ids = direct.map((path) => idOf(path, locked[path] ?? {}))
+  const sbom = await sbomOf(ROOT, { packages: withDependencies(locked, ids), version })
+  const component = { 'bom-ref': `shopwire@${version}`, type: 'application', name: 'shopwire', version }
+  await writeFile(
+    join(folder, name),
+    `${JSON.stringify({ ...sbom, metadata: { ...sbom.metadata, component } }, null, 1)}\n`,
+  )
+  return name
+}
+
+async function writeNotes(folder: string, version: string): Promise<string> {
+  const name = `shopwire-notes-${version}.md`
+  const [, section] = (await readFile(join(ROOT, 'CHANGELOG.md'), 'utf8')).split(`\n## ${version}\n`)
+  await writeFile(join(folder, name), `${section?.split('\n## ')[0]?.trim()}\n`)
+  return name
+}
+
+async function hasOpenChanges(): Promise<boolean> {
+  return (await preMode()) === 'exit' || (await readChangesets()).length > 0
+}
+
+/** "pre" while candidates are made, "exit" when the final version is next ("npx changeset pre exit"). */
+async function preMode(): Promise<string | undefined> {
+  const text = await readFile(join(ROOT, '.changeset/pre.json'), 'utf8').catch(() => '{}')
+  return (JSON.parse(text) as { mode?: string }).mode
+}
+
+/** Those of a candidate are moved to the folder "pre" when it is made. */
+async function readChangesets(inside = '') {
+  const folder = join(ROOT, '.changeset', inside)
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.md') && name !== 'README.md')
   return Promise.all(
-    names
-      .filter((name) => name.endsWith('.md') && name !== 'README.md')
-      .map(async (name) => readChangeset(name, await readFile(join(ROOT, '.changeset', name), 'utf8'))),
+    names.map(async (name) => readChangeset(name, await readFile(join(folder, name), 'utf8'))),
   )
 }
 

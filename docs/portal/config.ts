@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { errorTypes } from '@shopwire/contract'
 import { defineConfig } from 'vitepress'
 import { type Entry, SECTIONS } from './pages.ts'
@@ -5,6 +6,11 @@ import { type Entry, SECTIONS } from './pages.ts'
 const BASE = '/docs/'
 /** Read and removed by build.ts. */
 const MODULES = '.modules.json'
+
+/** Not set until it is known where this is hosted. */
+const { repository }: { repository?: { url: string } } = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+)
 
 const listed = new Set(
   SECTIONS.flatMap(({ items }) => items.map(({ link }) => `${link.replace(/\/$/, '/index')}.md`)),
@@ -49,6 +55,7 @@ export default defineConfig({
       { text: 'Reference', link: '/reference/', activeMatch: '^/reference/' },
       { text: 'Self-hosting', link: '/self-hosting/', activeMatch: '^/(self-hosting|runbooks)/' },
       { text: 'API', link: '/api/index.html', target: '_self' },
+      ...(repository ? [{ text: 'Source', link: repository.url.replace(/^git\+|\.git$/g, '') }] : []),
     ],
     sidebar: SECTIONS.map(({ text, items }) => ({
       text,

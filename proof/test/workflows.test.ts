@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -95,7 +96,16 @@ test('CI runs .ci/run and the audit for every pull request, and before every rel
 
 test('packages are published with provenance and without a token', () => {
   expect(release).toMatch(/npm publish .* --provenance/)
+  expect(release).toMatch(
+    /attest-build-provenance@\w{40} .*\n\s+with:\n\s+subject-checksums: made\/SHA256SUMS/,
+  )
   expect(release).not.toMatch(/secrets\.|_TOKEN: (?!\$\{\{ github\.token)/)
+})
+
+test('where this is hosted is said in package.json and nowhere else', () => {
+  const address = '(github|gitlab)\\.com/[^/ ]+/shopwire'
+  const found = spawnSync('git', ['grep', '-lEi', address, ':!package.json'], { cwd: ROOT, encoding: 'utf8' })
+  expect(found).toMatchObject({ status: 1, stdout: '' })
 })
 
 test('every place that names the version of Node names the same one', () => {

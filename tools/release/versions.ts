@@ -34,6 +34,12 @@ export async function workspaces(root: string): Promise<string[]> {
   return JSON.parse(await readFile(join(root, 'package.json'), 'utf8')).workspaces
 }
 
-export async function manifest(root: string, folder: string): Promise<{ name: string; version: string }> {
+export interface Manifest {
+  readonly name: string
+  readonly version: string
+  readonly repository?: { readonly url?: string }
+}
+
+export async function manifest(root: string, folder: string): Promise<Manifest> {
   return JSON.parse(await readFile(join(root, folder, 'package.json'), 'utf8'))
 }

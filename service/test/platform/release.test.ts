@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { requireRepository } from '../../../tools/release/repository.ts'
 import {
   describeRelease,
   missingUpgrade,
@@ -20,13 +21,22 @@ const changeset = (body: string) => readChangeset('a.md', `---\n"@shopwire/servi
 test('every place that names the version of this tree names the same one', async () => {
   const versions = await versionsIn(ROOT)
   expect(versions.size).toBeGreaterThan(13)
-  expect(oneVersion(versions)).toMatch(/^\d+\.\d+\.\d+$/)
+  expect(oneVersion(versions)).toMatch(/^\d+\.\d+\.\d+(-rc\.\d+)?$/)
 })
 
 test('a version that differs stops the release and is named', async () => {
   const versions = await versionsIn(ROOT)
   versions.set('sdk/package.json', '9.9.9')
   expect(() => oneVersion(versions)).toThrow(/^versions differ: .*sdk\/package\.json has 9\.9\.9/)
+})
+
+test('a release stops while package.json does not say where this is hosted, or names another place than the workflow', () => {
+  const named = { name: 'shopwire', version: '1.0.0', repository: { url: 'git+https://git.example/o/n.git' } }
+  expect(() => requireRepository({ name: 'shopwire', version: '1.0.0' })).toThrow(
+    /does not say where this is hosted.*--dry-run/,
+  )
+  expect(() => requireRepository(named, 'o/fork')).toThrow(/hosted at .*o\/n\.git.*runs in o\/fork/)
+  expect(requireRepository(named, 'o/n')).toBe(named.repository.url)
 })
 
 test('migrations without a paragraph on upgrading stop the release; with one it is made', () => {
