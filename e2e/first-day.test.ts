@@ -43,8 +43,14 @@ From an empty database to a store that sells, with one command. A test runs ever
 \`shopwire-admin\` reads its settings from the environment ([configuration](configuration.md)); in a clone it is
 \`node service/bin/admin.ts\`. Every command takes \`--json\`, and every one that changes something writes an audit row.
 
-## The catalogue`,
+## Who acts
+
+In production nothing is changed until a person is known by name ([operators](operating.md#operators)). The first one adds themselves:`,
   { $: 'shopwire-admin migrate 2>/dev/null' },
+  { $: 'shopwire-admin operators add alex@example.com' },
+  `Put the token into a file that only you can read, and its path into \`SHOPWIRE_OPERATOR_TOKEN_FILE\`.
+
+## The catalogue`,
   { $: 'cat catalogue.csv' },
   'Preview the changes, then apply them:',
   { $: 'shopwire-admin catalogue import catalogue.csv --dry-run' },
@@ -101,13 +107,26 @@ test('docs/first-day.md shows exactly what its commands print', { timeout: START
   try {
     const database = await provisionDatabase(postgres, 'shopwire')
     const settings = sharedSettings()
-    const operator = { ...settings, ...loginSettings(database, 'operator'), ...ownerSettings(database) }
+    const operator: Record<string, string> = {
+      ...settings,
+      ...loginSettings(database, 'operator'),
+      ...ownerSettings(database),
+      SHOPWIRE_OPERATOR_IDENTITY: 'required',
+    }
     const shell = await openConsole(operator, FILES)
+    // As the page says, from then on it is in the settings; on the page it is not.
+    const run = async (command: string) => {
+      const printed = await shell.run(command)
+      const [token] = /^swo_\S+$/m.exec(printed) ?? []
+      if (token === undefined) return printed
+      operator.SHOPWIRE_OPERATOR_TOKEN = token
+      return printed.replace(token, '(not shown here)')
+    }
     // The worker begins where the page first waits for it.
     const onFirstWait = async () => {
       worker = await startWorker({ ...settings, ...loginSettings(database, 'worker') })
     }
-    const page = await playPage(shell, STEPS, { onFirstWait })
+    const page = await playPage({ run }, STEPS, { onFirstWait })
     await shell.close()
     await expectPage(PAGE, page)
   } finally {

@@ -109,7 +109,6 @@ function withoutAccidents(page: string): string {
     })
     .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{3}Z)?/g, 'TIME')
     .replace(/\bcli:\w+/g, 'cli:LOGIN')
-    .replace(/Applied \d+; the database is at version \d+/, 'MIGRATED')
     .replace(/\b\d+(\.\d+)? m?s\b/g, 'DURATION')
     .replace(/ +/g, ' ')
 }
