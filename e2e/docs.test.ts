@@ -2,12 +2,20 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { delimiter, dirname, join, posix } from 'node:path'
+import { basename, delimiter, dirname, join, posix } from 'node:path'
 import { promisify } from 'node:util'
 import { verifyWebhook } from '@shopwire/contract/signing'
 import { START_MS_MAX, type System, startSystem, startWorker, type WorkerProcess } from '@shopwire/harness'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type CodeBlock, codeBlocks, ROOT, readPages } from './support/code-blocks.ts'
+import {
+  type CommandLine,
+  commandLinesOf,
+  commandOf,
+  NOT_RUN,
+  readCommands,
+  readTests,
+} from './support/command-lines.ts'
 import { type Harness, harnesses, receiverHarnesses } from './support/signing-harness.ts'
 
 /** What the pages say must be true: code in them is run, links in them lead somewhere. */
@@ -142,6 +150,53 @@ test('the sample events on the events page have valid signatures and match the s
   }
 })
 
+test('every command line in the pages is run by a test, or is of a kind that is listed with the reason why not', async () => {
+  const [tests, commands] = await Promise.all([readTests(), readCommands()])
+  const lines = pages.flatMap(commandLinesOf)
+  const isRun = ({ line }: CommandLine) => {
+    const typed = commandOf(line)
+    return typed !== undefined && isNamedIn(tests, commandIn(commands, typed))
+  }
+  const isListed = ({ page, line }: CommandLine) =>
+    NOT_RUN.some(({ lines }) => lines.test(`${page}: ${line}`))
+  const notRun = lines.filter((one) => !isRun(one))
+  expect(notRun.filter((one) => !isListed(one))).toEqual([])
+  expect(NOT_RUN.length).toBeLessThanOrEqual(15)
+  const isUsed = (kind: RegExp) => notRun.some(({ page, line }) => kind.test(`${page}: ${line}`))
+  expect(NOT_RUN.filter(({ lines }) => !isUsed(lines))).toEqual([])
+})
+
+test('every documented command of ours exists, with the options that the pages give it', async () => {
+  const commands = await readCommands()
+  const wrong = pages.flatMap(commandLinesOf).filter(({ line }) => {
+    const typed = commandOf(line)
+    // Other programs of the image.
+    if (!typed || typed.program.startsWith('shopwire ')) return false
+    const known = commandIn(commands, typed)
+    const options = [...(commands.get(known) ?? []), ...(commands.get(typed.program) ?? []), '--help']
+    const given =
+      line
+        .replace(/\$\([^)]*\)/g, '')
+        .split(/ (?:\||>|&&|-- )/)[0]
+        ?.match(/(?<= )--[a-z][\w-]*/g) ?? []
+    return (typed.path !== '' && known === typed.program) || given.some((one) => !options.includes(one))
+  })
+  expect(wrong).toEqual([])
+})
+
+test('runbooks: every block that is marked as run is run by a test that names it', async () => {
+  const tests = await readTests()
+  const marked = pages
+    .flatMap(codeBlocks)
+    .filter(({ page, marks }) => page.startsWith('docs/runbooks/') && marks.run)
+  const unknown = marked.filter(
+    ({ page, marks }) =>
+      !tests.includes(basename(page, '.md')) ||
+      (!tests.includes(`'${marks.run}'`) && !tests.includes(` ${marks.run}`)),
+  )
+  expect(unknown.map(placeOf)).toEqual([])
+})
+
 test('the maps in README.md and ARCHITECTURE.md name every folder of the repository, and every workspace', async () => {
   const { stdout } = await promisify(execFile)('git', ['ls-files', ':!:.*'], {
     cwd: ROOT,
@@ -175,6 +230,27 @@ test('links in the pages point to files and headings that exist', async () => {
   }
   expect(dead).toEqual([])
 })
+
+/** The longest command that the line begins with: what follows are arguments. */
+function commandIn(
+  commands: ReadonlyMap<string, unknown>,
+  { program, path }: { program: string; path: string },
+): string {
+  const words = path.split(' ')
+  for (let n = words.length; n > 0; n--) {
+    const command = [program, ...words.slice(0, n)].join(' ')
+    if (commands.has(command)) return command
+  }
+  return program
+}
+
+function isNamedIn(tests: string, command: string): boolean {
+  const [program = '', ...words] = command.split(' ')
+  if (words.length === 0) return true
+  const path = words.join(' ')
+  // One word alone is looked for where a command begins.
+  return words.length > 1 ? tests.includes(path) : new RegExp(`(['"\`]|${program} )${path}\\b`).test(tests)
+}
 
 interface VectorCase {
   readonly valid: boolean

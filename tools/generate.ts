@@ -12,6 +12,7 @@ import { type ChecklistItem, checklistPage } from './reference/checklist-page.ts
 import { databaseRolesPage } from './reference/database-roles-page.ts'
 import { referencePages } from './reference/index.ts'
 import { type MetricDescription, metricsPage } from './reference/metrics-page.ts'
+import { publicNamesPage } from './reference/public-names-page.ts'
 import { schemaChecksumsText } from './schema-checksums.ts'
 import { sdkConstantsText, sdkTypesText } from './sdk-contract.ts'
 import { webRoutesText } from './web-routes.ts'
@@ -34,6 +35,7 @@ const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
   { path: 'docs/self-hosting/checklist.md', make: async () => checklistPage(await readChecklist()) },
   { path: 'docs/database-roles.md', make: async () => databaseRolesPage() },
   { path: 'docs/reference/metrics.md', make: async () => metricsPage(await readMetrics()) },
+  { path: 'docs/reference/public-names.md', make: publicNames },
   { path: 'deploy/monitoring/rules/slo.yml', make: async () => sloRulesText() },
   ...DASHBOARDS.map((dashboard) => ({
     path: `deploy/monitoring/grafana/dashboards/${dashboard.slug}.json`,
@@ -97,6 +99,13 @@ async function readSettings(): Promise<Setting[]> {
 
 async function readMetrics(): Promise<MetricDescription[]> {
   return (askAdmin('metrics') as { metrics: MetricDescription[] }).metrics
+}
+
+async function publicNames(): Promise<string> {
+  const settings = (await readSettings()).map(({ name }) => name)
+  // What the runtime reports of itself is not ours.
+  const metrics = (await readMetrics()).filter(({ action }) => action !== null).map(({ name }) => name)
+  return publicNamesPage({ settings, metrics })
 }
 
 async function readChecklist(): Promise<ChecklistItem[]> {

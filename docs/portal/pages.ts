@@ -100,6 +100,7 @@ export const SECTIONS: readonly { readonly text: string; readonly items: readonl
       { text: 'Webhooks', link: 'webhooks' },
       { text: 'Vectors', link: 'reference/vectors' },
       { text: 'Conformance', link: 'conformance' },
+      { text: 'Public names', link: 'reference/public-names' },
       { text: 'Version policy', link: 'reference/versions' },
       { text: 'Changelog', link: 'reference/changelog' },
     ],
