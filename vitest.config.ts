@@ -36,6 +36,7 @@ const UNHURRIED = [
   'listen',
   'monitoring',
   'observability',
+  'pool-load',
   'proxies',
   'rate',
   'release',
