@@ -3,13 +3,14 @@ import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort, until } from '@shopwire/engines'
-import { START_MS_MAX, startSystem } from '@shopwire/harness'
+import { createAuthority, freePort, until } from '@shopwire/engines'
+import { type ApiProcess, START_MS_MAX, startSystem } from '@shopwire/harness'
 import { expect, onTestFinished, test } from 'vitest'
 import { ROOT } from './support/code-blocks.ts'
+import { startHaproxy } from './support/haproxy.ts'
 
 const KIT = join(ROOT, 'deploy/monitoring')
-const NAME = /(?<![\w:])(?:shopwire|http_server|node|nodejs|process)_[a-z0-9_]+(?![\w:])/g
+const NAME = /(?<![\w:])(?:shopwire|http_server|node|nodejs|process|haproxy)_[a-z0-9_]+(?![\w:])/g
 /** What the backups write; agreed by name, and checked where they are made. */
 const BACKUPS = [
   'shopwire_backup_last_success_timestamp_seconds',
@@ -27,13 +28,15 @@ test('every metric that a rule or a dashboard names is in a real scrape, with th
   )
   const system = await startSystem({ admission: 'postgres' })
   onTestFinished(() => system.stop())
-  const [worker, dashboard, node] = await Promise.all([
+  const api = system.apis[0] as ApiProcess
+  const [worker, dashboard, node, haproxy] = await Promise.all([
     system.startWorker(),
     system.startDashboard(),
     startNodeExporter(folder),
+    startProxy(api),
   ])
-  const processes = [system.apis[0]?.healthUrl, worker.healthUrl, dashboard.healthUrl]
-  const scrape = (await Promise.all([...processes, node].map(readMetrics))).join('\n')
+  const processes = [api.healthUrl, worker.healthUrl, dashboard.healthUrl]
+  const scrape = (await Promise.all([...processes, node, haproxy].map(readMetrics))).join('\n')
   const exposed = new Set([...scrape.matchAll(/^# TYPE (\S+) /gm)].map(([, name = '']) => name))
   const isExposed = (name: string) =>
     exposed.has(name) || exposed.has(name.replace(/_(bucket|count|sum)$/, ''))
@@ -95,6 +98,15 @@ async function startNodeExporter(textfiles: string): Promise<string> {
     () => 'node_exporter does not answer',
   )
   return url
+}
+
+async function startProxy({ port, healthUrl }: ApiProcess): Promise<string> {
+  const authority = await createAuthority()
+  onTestFinished(() => authority.remove())
+  const certificate = await authority.issue('IP:127.0.0.1')
+  const proxy = await startHaproxy({ certificate, apis: [{ port, healthPort: new URL(healthUrl).port }] })
+  onTestFinished(() => proxy.stop())
+  return new URL(proxy.stateUrl).origin
 }
 
 const readMetrics = async (url = '') => (await fetch(`${url}/metrics`)).text()

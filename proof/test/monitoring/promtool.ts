@@ -60,14 +60,23 @@ export async function testRules(cases: readonly AlertCase[]): Promise<void> {
   const fileOf = (alert: string) => alerts.find(({ name }) => name === alert)?.file ?? ''
   const folder = await mkdtemp(join(tmpdir(), 'shopwire-rules-'))
   try {
-    // Only the file of the alert: promtool evaluates every rule that it is given for every case.
+    // Only the alerts that are played: promtool evaluates every rule that it is given for every case.
     const groups = Map.groupBy(cases, ({ alert, sampleS }) => `${fileOf(alert)} ${sampleS ?? SAMPLE_S}`)
     for (const [group, own] of groups) {
       const [name = '', seconds] = group.split(' ')
-      const file = join(folder, 'cases.json')
+      const [file, rules] = [join(folder, 'cases.json'), join(folder, 'rules.yml')]
+      const played = new Set(own.map(({ alert }) => alert))
+      const blocks = (await readFile(join(KIT, 'rules', name), 'utf8')).split(
+        /^(?= {6}- (?:alert|record): )/m,
+      )
+      const kept = blocks.filter((block) => {
+        const [, alert] = /^ {6}- alert: (\w+)/.exec(block) ?? []
+        return alert === undefined || played.has(alert)
+      })
+      await writeFile(rules, kept.join(''))
       // JSON is YAML.
       const content = {
-        rule_files: [join(KIT, 'rules', name)],
+        rule_files: [rules],
         evaluation_interval: `${seconds}s`,
         tests: own.map(caseOf),
       }
