@@ -85,7 +85,9 @@ function partsOf(config: Config, db: Db, nowMs: NowMs): Parts {
   )
   const mismatch = shared(async () => {
     await database()
-    return schemaMismatch((text) => db.many({ text, values: [], name: 'schema_version' }), SCHEMA)
+    return schemaMismatch((text) => db.many({ text, values: [], name: 'schema_version' }), SCHEMA).catch(
+      notAllowed,
+    )
   })
   return {
     settingsProblems: [],
@@ -94,14 +96,14 @@ function partsOf(config: Config, db: Db, nowMs: NowMs): Parts {
     schemaMismatch: mismatch,
     store: shared(async () => {
       if ((await mismatch()) !== undefined) throw new NotKnown('the schema does not fit this program')
-      return readStoreData(db)
+      return readStoreData(db).catch(notAllowed)
     }),
     redis: shared(async () => {
       // Loaded only where it is used, as everywhere.
       const { readRedisFacts } = await import('./access/redis-facts.ts')
       return readRedisFacts(redisSettings(config), { timeoutMs: ANSWER_MS_MAX, nowMs })
     }),
-    compareKeys: () => compareEncryptionKeys(db, openKeyringFrom(config)),
+    compareKeys: () => compareEncryptionKeys(db, openKeyringFrom(config)).catch(notAllowed),
     async tryMail(url) {
       const { tryMailServer } = await import('./platform/mail.ts')
       await tryMailServer(url, ANSWER_MS_MAX, { mustEncrypt: mustMailBeEncrypted(url, config) })
@@ -115,6 +117,13 @@ export async function certificateDays(config: Config, nowMs: NowMs): Promise<num
   if (url.protocol !== 'https:' || url.hostname.endsWith('.example')) return undefined
   return certificateDaysLeft(url, nowMs)
 }
+
+/** What a login may not look at is no fault of what it would have seen; "database-role" says whose login is needed. */
+function notAllowed(error: Error & { code?: string }): never {
+  if (error.code === INSUFFICIENT_PRIVILEGE) throw new NotKnown('this login may not read the store')
+  throw error
+}
+const INSUFFICIENT_PRIVILEGE = '42501'
 
 async function certificateDaysLeft({ hostname, port }: URL, nowMs: NowMs): Promise<number> {
   // Whatever its authority and its name: another check says whether it is accepted.

@@ -45,7 +45,10 @@ export async function openSoundInstallation() {
   const { ownerUrl, processUrls } = await provisionDatabase(postgres, 'shopwire')
   await migrate(ownerUrl, SCHEMA)
   await encrypt(join(postgres.dir, 'data'), certificate)
-  await asRoot(`alter system set ssl = on`, `alter system set archive_command = 'true'`, ...ARCHIVE_ONE)
+  await asRoot(`alter system set ssl = on`, `alter system set archive_command = 'test -f %p'`, ...ARCHIVE_ONE)
+  await asRoot(
+    `grant pg_read_all_settings to shopwire_operator, shopwire_api, shopwire_worker, shopwire_web, shopwire_readonly`,
+  )
   await asRoot(`update database_identity set journal_id = 'jrn_test', compared_start = database_start()`)
 
   const mail = new SMTPServer({ authOptional: true, disabledCommands: ['STARTTLS'] })
@@ -53,6 +56,8 @@ export async function openSoundInstallation() {
   const alertmanager = createHttpServer((_, response) => response.end('OK'))
   const ports = await Promise.all([listen(mail.server as Server), listen(api), listen(alertmanager)])
 
+  // The journal on another disk than the database.
+  const journal = await mkdtemp(join(await elsewhere(postgres.dir), 'shopwire-journal-'))
   const state = join(folder, 'backups')
   await mkdir(state)
   await writeFile(statusFile(state), JSON.stringify(backupsOf(new Date().toISOString())))
@@ -67,7 +72,7 @@ export async function openSoundInstallation() {
     SHOPWIRE_ADMISSION: 'redis',
     SHOPWIRE_REDIS_URLS: redis.url,
     SHOPWIRE_ENCRYPTION_KEYS: `k1:${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`,
-    SHOPWIRE_JOURNAL: folder,
+    SHOPWIRE_JOURNAL: journal,
     SHOPWIRE_API_URL: `https://localhost:${ports[1]}/v1`,
     SHOPWIRE_ALERTMANAGER_URL: `http://127.0.0.1:${ports[2]}`,
     SHOPWIRE_SMTP_URL: `smtp://127.0.0.1:${ports[0]}`,
@@ -103,10 +108,16 @@ export async function openSoundInstallation() {
       mail.close(() => {})
       for (const server of [api, alertmanager]) server.close()
       await Promise.all([postgres.stop(), redis.stop(), authority.remove()])
-      await rm(folder, { recursive: true })
+      for (const made of [folder, journal]) await rm(made, { recursive: true })
       tls.setDefaultCACertificates(trustedBefore)
     },
   }
+}
+
+async function elsewhere(path: string): Promise<string> {
+  const { dev } = await stat(path)
+  for (const other of [tmpdir(), '/dev/shm']) if ((await stat(other)).dev !== dev) return other
+  throw new Error(`no folder is on another disk than ${path}`)
 }
 
 /** Backups and a restore test that all ended at this time. */

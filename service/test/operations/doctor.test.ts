@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chmod, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { startPostgres } from '@shopwire/engines'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { IS_SHORT } from '../../../test-forms.ts'
 import { DEVELOPMENT_ENCRYPTION_KEY } from '../../src/config.ts'
 import { runDoctor } from '../../src/doctor-wiring.ts'
 import { statusFile } from '../../src/operations/backup-status.ts'
@@ -32,6 +33,20 @@ beforeAll(async () => {
       },
     }),
   ])
+  const backups = backupsOf(new Date().toISOString())
+  const from = new Date(Date.now() - 39.5 * 86_400_000).toISOString()
+  await mkdir(join(sound.folder, 'kept-long'))
+  await writeFile(
+    statusFile(join(sound.folder, 'kept-long')),
+    JSON.stringify({ ...backups, window: { from, to: backups.checked_at } }),
+  )
+  await mkdir(join(sound.folder, 'journal'))
+  const ofRoot = join(String(sound.env.SHOPWIRE_JOURNAL), 'of-root')
+  await mkdir(ofRoot)
+  const file = join(ofRoot, 'position.a.json')
+  await writeFile(file, '', { mode: 0o000 })
+  // Root may read everything; as in life, the owner gives it away.
+  if (process.getuid?.() === 0) await chown(file, 12_345, 12_345)
 }, 120_000)
 afterAll(async () => {
   await Promise.all([sound?.close(), badServer?.stop()])
@@ -117,6 +132,18 @@ const PLANTS: readonly Plant[] = [
     env: () => ({ SHOPWIRE_REQUESTS_PER_MINUTE: '5000' }),
   },
   {
+    item: 'shutdown-delay',
+    found: /DELAY_MS is 0/,
+    fix: /SHOPWIRE_SHUTDOWN_DELAY_MS=5000/,
+    env: () => ({ SHOPWIRE_SHUTDOWN_DELAY_MS: '0' }),
+  },
+  {
+    item: 'ports',
+    found: /^SHOPWIRE_PORT and SHOPWIRE_HEALTH_PORT have port 9090$/,
+    fix: /Different numbers/,
+    env: () => ({ SHOPWIRE_PORT: '9090' }),
+  },
+  {
     item: 'log-level',
     state: 'warning',
     found: /silent/,
@@ -198,7 +225,7 @@ const PLANTS: readonly Plant[] = [
   },
   {
     item: 'dashboard-role',
-    found: /both use shopwire_operator/,
+    found: /both use shopwire_/,
     fix: /shopwire_dashboard/,
     env: ({ env }) => ({ SHOPWIRE_DASHBOARD_DATABASE_URL: String(env.SHOPWIRE_DATABASE_URL) }),
   },
@@ -208,6 +235,13 @@ const PLANTS: readonly Plant[] = [
     fix: /synchronous_commit = on/,
     sql: ['alter role shopwire_operator set synchronous_commit = off'],
     undo: ['alter role shopwire_operator reset synchronous_commit'],
+  },
+  {
+    item: 'synchronous-commit',
+    found: /is off for shopwire_api$/,
+    fix: /alter role … reset synchronous_commit/,
+    sql: ['alter role shopwire_api set synchronous_commit = off'],
+    undo: ['alter role shopwire_api reset synchronous_commit'],
   },
   {
     item: 'synchronous-standby',
@@ -220,8 +254,15 @@ const PLANTS: readonly Plant[] = [
     item: 'archiving',
     found: /could not be archived/,
     fix: /pg_stat_archiver/,
-    sql: [`alter system set archive_command = 'false'`, 'create table something ()', ...ARCHIVE_ONE],
-    undo: [`alter system set archive_command = 'true'`, 'drop table something', ...ARCHIVE_ONE],
+    sql: [`alter system set archive_command = 'test ! -f %p'`, 'create table something ()', ...ARCHIVE_ONE],
+    undo: [`alter system set archive_command = 'test -f %p'`, 'drop table something', ...ARCHIVE_ONE],
+  },
+  {
+    item: 'archiving',
+    found: /without copying the file/,
+    fix: /archive_command/,
+    sql: [`alter system set archive_command = 'true'`, 'select pg_reload_conf()'],
+    undo: [`alter system set archive_command = 'test -f %p'`, 'select pg_reload_conf()'],
   },
   {
     item: 'timeouts',
@@ -276,6 +317,25 @@ const PLANTS: readonly Plant[] = [
     found: /ENOENT/,
     fix: /may write/,
     env: () => ({ SHOPWIRE_JOURNAL: '/nowhere/journal' }),
+  },
+  {
+    item: 'journal',
+    found: /of-root\/position\.a\.json cannot be read, or belongs to another user/,
+    fix: /chown --reference/,
+    env: ({ env }) => ({ SHOPWIRE_JOURNAL: join(String(env.SHOPWIRE_JOURNAL), 'of-root') }),
+  },
+  {
+    item: 'journal-disk',
+    state: 'warning',
+    found: /is on the disk of the database/,
+    fix: /Another volume/,
+    env: ({ folder }) => ({ SHOPWIRE_JOURNAL: join(folder, 'journal') }),
+  },
+  {
+    item: 'journal-retention',
+    found: /kept for 35 days; the oldest backup is 40 days old/,
+    fix: /SHOPWIRE_JOURNAL_DAYS=60/,
+    env: ({ folder }) => ({ SHOPWIRE_BACKUP_STATE: join(folder, 'kept-long') }),
   },
   {
     item: 'disk-space',
@@ -347,8 +407,8 @@ const PLANTS: readonly Plant[] = [
     found: /^1$/,
     fix: /jobs dead/,
     sql: [
-      `insert into accounts (id, name, created_at) values ('acct_06fejxdhfqv7c8w4y7xvk2n1mr', 'x', now())`,
-      `insert into balances (account_id) values ('acct_06fejxdhfqv7c8w4y7xvk2n1mr')`,
+      `insert into accounts (id, name, created_at) values ('acct_06fejxdhfqv7c8w4y7xvk2n1mr', 'x', now()) on conflict do nothing`,
+      `insert into balances (account_id) values ('acct_06fejxdhfqv7c8w4y7xvk2n1mr') on conflict do nothing`,
       `insert into jobs (account_id, queue, subject, run_at, created_at, dead_at)
        values ('acct_06fejxdhfqv7c8w4y7xvk2n1mr', 'fulfil', 'ord_x', 'infinity', now(), now())`,
     ],
@@ -371,14 +431,61 @@ const PLANTS: readonly Plant[] = [
   },
 ]
 
-test.each(PLANTS)('$item: $found is found, and the repair is named', async (plant) => {
-  await sound.workerReports()
-  await sound.asRoot(...(plant.sql ?? []))
-  try {
-    expectNamed(await examine(plant), plant)
-  } finally {
-    await sound.asRoot(...(plant.undo ?? []))
-  }
+const LOGINS = ['operator', 'readonly', 'api', 'worker', 'dashboard'] as const
+/** They may not read the store: one item says so, and whose login it is. */
+const BLIND: ReadonlySet<string> = new Set(['readonly', 'api', 'dashboard'])
+
+describe.each(IS_SHORT ? LOGINS.slice(0, 1) : LOGINS)('as %s', (login) => {
+  const problemsOf = (results: readonly CheckResult[]) =>
+    results
+      .filter(({ id, state }) => state === 'failed' || (state === 'warning' && !ALWAYS_WARNED.has(id)))
+      // A setting that was put back is reported as changed until PostgreSQL is restarted.
+      .filter(({ found }) => found !== 'max_prepared_transactions')
+      .map(({ id, state, found }) => ({ id, state, found }))
+  const url = () => sound.processUrls[login]
+  /** All items, not the planted one alone. */
+  const withLogin = ({ item: _, env, ...plant }: Partial<Plant>) =>
+    examine({
+      ...plant,
+      env: (of) => ({
+        SHOPWIRE_DATABASE_URL: url(),
+        ...env?.({ ...of, env: { ...of.env, SHOPWIRE_DATABASE_URL: url() } }),
+      }),
+    })
+  const asLogin = (statements: readonly string[] = []) =>
+    sound.asRoot(...statements.map((text) => text.replaceAll('shopwire_operator', new URL(url()).username)))
+
+  test('a sound installation has no problem, but for the login itself where it may not read the store', async () => {
+    await sound.workerReports()
+    const named = BLIND.has(login)
+      ? [
+          {
+            id: 'database-role',
+            state: 'failed',
+            found: expect.stringContaining('needs the login of operators'),
+          },
+        ]
+      : []
+    expect(problemsOf(await withLogin({}))).toEqual(named)
+  })
+
+  test.each(PLANTS)('$item: $found is found as the one cause, and the repair is named', async (plant) => {
+    await sound.workerReports()
+    await asLogin(plant.sql)
+    try {
+      const results = await withLogin(plant)
+      const others = problemsOf(results).filter(
+        ({ id }) => id !== plant.item && !(BLIND.has(login) && id === 'database-role'),
+      )
+      expect(others).toEqual([])
+      const { state, found } = named(results, plant.item)
+      if (BLIND.has(login) && state === 'not_applicable')
+        expect(found).toMatch(/may not read the store|login of this command/)
+      else expectNamed(results, plant)
+    } finally {
+      await asLogin(plant.undo)
+    }
+  })
 })
 
 test('every wrong setting of a server is found at once', async () => {
@@ -530,7 +637,7 @@ function expectNamed(results: readonly CheckResult[], { item, state = 'failed', 
   expect(result.fix).toMatch(fix)
 }
 
-test('an API with the login of another process is a warning; one with its own is not', async () => {
+test('an API with needs the login of operators is a warning; one with its own is not', async () => {
   const signInAs = async (connectionString: string) => {
     const client = new pg.Client({ connectionString, application_name: 'shopwire-api' })
     await client.connect()

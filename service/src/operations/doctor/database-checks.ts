@@ -71,8 +71,8 @@ export const DATABASE_CHECKS: readonly Check[] = [
   {
     id: 'database-role',
     group: 'PostgreSQL',
-    title: 'The programs use a role that can neither change the schema nor the books',
-    why: 'The role of the programs may not update or delete transfers, audit rows and sold links. An owner or a superuser may.',
+    title: 'This command uses the login of operators, which can neither change the schema nor the books',
+    why: 'An owner or a superuser may change transfers, audit rows and sold links. The login of another process cannot see the store, so most items are not checked.',
     fix: "create role shopwire_operator login password '…' in role shopwire_operator_rights; and that role in SHOPWIRE_DATABASE_URL.",
     async examine(about) {
       const facts = await about.database()
@@ -84,9 +84,10 @@ export const DATABASE_CHECKS: readonly Check[] = [
         facts.owns_tables > 0 && `owns ${facts.owns_tables} tables`,
         facts.may_create_tables && 'may create tables',
       ].filter((right) => right !== false)
-      return rights.length === 0
+      if (rights.length > 0) return failed(`${facts.role} ${rights.join(', ')}`)
+      return facts.may_read_store
         ? ok(`${facts.role} has no such right`)
-        : failed(`${facts.role} ${rights.join(', ')}`)
+        : failed(`${facts.role} may not read all of the store: this command needs the login of operators`)
     },
   },
   {
@@ -112,7 +113,10 @@ export const DATABASE_CHECKS: readonly Check[] = [
       const url = about.config().SHOPWIRE_DASHBOARD_DATABASE_URL
       if (url === undefined) return notApplicable('no dashboard is configured here')
       const name = decodeURIComponent(new URL(url).username)
-      const { role, dashboard_role } = await about.database()
+      const { role, dashboard_role, is_superuser, may_read_store } = await about.database()
+      // "database-role" says so.
+      if (name === role && (is_superuser || !may_read_store))
+        return notApplicable(`${role} is the login of this command`)
       if (name === role) return failed(`dashboard and API both use ${role}`)
       if (dashboard_role === null) return failed(`there is no role ${name}`)
       if (dashboard_role.is_superuser) return failed(`${name} is superuser`)
@@ -167,10 +171,12 @@ export const DATABASE_CHECKS: readonly Check[] = [
     group: 'PostgreSQL',
     title: 'An order is answered after its commit is on disk',
     why: 'With synchronous_commit off the last orders before a crash were answered 201 and are gone.',
-    fix: 'alter system set synchronous_commit = on; select pg_reload_conf(); also look at `alter role … set` and `alter database … set`.',
+    fix: 'alter system set synchronous_commit = on; select pg_reload_conf(); for a role that is named: alter role … reset synchronous_commit; for the database: alter database … reset synchronous_commit.',
     async examine(about) {
-      const { synchronous_commit: value, synchronous_standby_names: names } = (await about.database())
-        .settings
+      const { settings, role_settings } = await about.database()
+      const { synchronous_commit: value, synchronous_standby_names: names } = settings
+      const off = role_settings.filter((each) => each.name === 'synchronous_commit' && OFF.test(each.value))
+      if (off.length > 0) return failed(`synchronous_commit is off for ${rolesOf(off)}`)
       if (value === 'off') return failed('synchronous_commit is off')
       return value === 'local' && names !== '' ? warning('local: the standby is not waited for') : ok(value)
     },
@@ -225,6 +231,8 @@ export const DATABASE_CHECKS: readonly Check[] = [
     async examine(about) {
       const { settings, archived_s_ago, archive_failed_since } = await about.database()
       if (settings.archive_mode === 'off') return failed('archive_mode is off')
+      if (!settings.archive_library && isEmptyArchiving(settings.archive_command))
+        return failed('archive_command succeeds without copying the file (%p) anywhere')
       if (archive_failed_since) return failed('the last file could not be archived')
       if (archived_s_ago === null) return warning('nothing was archived yet')
       const found = `the last file ${describeAge(archived_s_ago)} ago`
@@ -290,7 +298,12 @@ export const DATABASE_CHECKS: readonly Check[] = [
     why: 'Its log would hold addresses of people and callers, outside of retention and erasure.',
     fix: 'alter system set log_statement = ddl; alter system set log_min_duration_statement = 1000; select pg_reload_conf();',
     async examine(about) {
-      const { log_statement, log_min_duration_statement } = (await about.database()).settings
+      const { settings, role_settings } = await about.database()
+      const { log_statement, log_min_duration_statement } = settings
+      const all = role_settings.filter(
+        (each) => each.name === 'log_statement' && /^(all|mod)$/.test(each.value),
+      )
+      if (all.length > 0) return warning(`log_statement is ${all[0]?.value} for ${rolesOf(all)}`)
       if (log_statement === 'all' || log_statement === 'mod')
         return warning(`log_statement is ${log_statement}`)
       return log_min_duration_statement === '0'
@@ -336,6 +349,20 @@ export const DATABASE_CHECKS: readonly Check[] = [
     },
   },
 ]
+
+const OFF = /^(off|false|no|0)$/i
+
+function rolesOf(settings: DatabaseFacts['role_settings']): string {
+  return settings.map(({ role }) => role ?? 'this database').join(', ')
+}
+
+function isEmptyArchiving(command: string): boolean {
+  return (
+    !command.includes('%p') ||
+    /^\s*(\/\S*\/)?(true|:)(\s|$)/.test(command) ||
+    /\/dev\/null["']?\s*$/.test(command)
+  )
+}
 
 function availableConnections({ settings }: DatabaseFacts): number {
   // reserved_connections exists since PostgreSQL 16.

@@ -12,6 +12,16 @@ export interface DatabaseFacts {
   readonly may_bypass_row_security: boolean
   readonly may_create_tables: boolean
   readonly owns_tables: number
+  /** Whether this login may read what the checks of the store look at; true where there are no tables. */
+  readonly may_read_store: boolean
+  /** Of what superuser can see; null without that right. */
+  readonly data_directory: string | null
+  /** Settings that `alter role` or `alter database` gives to roles of ours; no role: to all of this database. */
+  readonly role_settings: readonly {
+    readonly role: string | null
+    readonly name: string
+    readonly value: string
+  }[]
   readonly dashboard_role: { readonly is_superuser: boolean; readonly sees_everything: boolean } | null
   /** Running processes whose login may do what only another process has to. */
   readonly wide_logins: readonly { readonly process: string; readonly role: string }[]
@@ -27,6 +37,8 @@ export interface DatabaseFacts {
 }
 
 const SETTINGS = [
+  'archive_command',
+  'archive_library',
   'archive_mode',
   'autovacuum',
   'data_checksums',
@@ -47,6 +59,18 @@ const SETTINGS = [
   'wal_level',
 ] as const
 type SettingName = (typeof SETTINGS)[number]
+/** Those that one login may have otherwise than the one that asks. */
+const OF_ROLES = ['log_statement', 'synchronous_commit']
+/** What store-data.ts reads. */
+const STORE_TABLES = [
+  'database_identity',
+  'worker_heartbeats',
+  'store_state',
+  'item_supply',
+  'jobs',
+  'outgoing_mail',
+  'verify_runs',
+]
 
 type Row = Omit<DatabaseFacts, 'clock_offset_ms' | 'settings'> & {
   now_ms: number
@@ -69,6 +93,17 @@ export async function readDatabaseFacts(
              where c.relnamespace = to_regnamespace('shopwire')
                and c.relkind in ('r', 'p')
                and pg_has_role(c.relowner, 'usage')) as owns_tables,
+           (select coalesce(bool_and(has_table_privilege(to_regclass(name), 'select')), true)
+              from unnest(${STORE_TABLES}::text[]) name) as may_read_store,
+           case when pg_has_role('pg_read_all_settings', 'usage') then current_setting('data_directory') end as data_directory,
+           (select coalesce(json_agg(json_build_object('role', o.rolname, 'name', split_part(entry, '=', 1), 'value', split_part(entry, '=', 2))
+                                     order by o.rolname, entry), '[]')
+              from pg_db_role_setting s
+             cross join unnest(s.setconfig) entry
+              left join pg_roles o on o.oid = s.setrole
+             where split_part(entry, '=', 1) = any(${OF_ROLES})
+               and s.setdatabase in (0, (select oid from pg_database where datname = current_database()))
+               and (s.setrole = 0 or not o.rolsuper and has_schema_privilege(o.oid, to_regnamespace('shopwire'), 'usage'))) as role_settings,
            (select json_build_object('is_superuser', d.rolsuper,
                                      'sees_everything', d.rolbypassrls or pg_has_role(d.oid, r.oid, 'member'))
               from pg_roles d

@@ -1,5 +1,6 @@
-import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
 import { isPublicAddress } from '../../platform/public-address.ts'
 
 /** What this machine, or this container, says about itself and about the process. */
@@ -14,6 +15,10 @@ export interface MachineFacts {
   readonly coreMax: number | undefined
   readonly publicAddresses: readonly string[]
   folder(path: string): FolderFacts
+  /** Names of the files in a folder that belong to another user than the folder, or that this process cannot read. */
+  unusableFiles(folder: string): string[]
+  /** The file system that a path is on; undefined when there is no such path, or nobody may say. */
+  deviceOf(path: string): number | undefined
   /** Permission bits; undefined when there is no such file. */
   modeOf(path: string): number | undefined
 }
@@ -40,9 +45,24 @@ export function readMachineFacts(): MachineFacts {
     folder(path) {
       const { bavail, blocks, bsize } = statfsSync(path)
       return {
-        isWritable: isWritable(path),
+        isWritable: mayAccess(path, constants.W_OK | constants.X_OK),
         freeBytes: bavail * bsize,
         freeShare: blocks === 0 ? 1 : bavail / blocks,
+      }
+    },
+    unusableFiles(folder) {
+      const { uid } = statSync(folder)
+      return readdirSync(folder).filter((name) => {
+        const path = join(folder, name)
+        const file = statSync(path, { throwIfNoEntry: false })
+        return file !== undefined && (file.uid !== uid || !mayAccess(path, constants.R_OK))
+      })
+    },
+    deviceOf(path) {
+      try {
+        return statSync(path).dev
+      } catch {
+        return undefined
       }
     },
     modeOf: (path) => statSync(path, { throwIfNoEntry: false })?.mode,
@@ -58,9 +78,9 @@ function readLimit(name: string, which: 'soft' | 'hard'): number | undefined {
   return limit === undefined || limit === 'unlimited' ? Number.POSITIVE_INFINITY : Number(limit)
 }
 
-function isWritable(path: string): boolean {
+function mayAccess(path: string, mode: number): boolean {
   try {
-    accessSync(path, constants.W_OK | constants.X_OK)
+    accessSync(path, mode)
     return true
   } catch {
     return false

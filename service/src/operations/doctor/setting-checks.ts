@@ -1,4 +1,5 @@
 import { ORDER_ATTEMPTS_PER_WINDOW_MAX, REQUESTS_PER_WINDOW_MAX } from '@shopwire/contract'
+import type { Config } from '../../config.ts'
 import { isLocalHost } from '../../platform/local-host.ts'
 import { isPublicAddress } from '../../platform/public-address.ts'
 import { type Check, failed, notApplicable, ok, warning } from './check.ts'
@@ -88,6 +89,37 @@ export const SETTING_CHECKS: readonly Check[] = [
       if (requests === REQUESTS_PER_WINDOW_MAX && orders === ORDER_ATTEMPTS_PER_WINDOW_MAX) return ok(found)
       return warning(
         `${found}; the interface says ${REQUESTS_PER_WINDOW_MAX} and ${ORDER_ATTEMPTS_PER_WINDOW_MAX}`,
+      )
+    },
+  },
+  {
+    id: 'shutdown-delay',
+    group: 'Settings',
+    title: 'A process that stops is out of use before its port closes',
+    why: 'The proxy needs a moment to notice; until then it sends requests to a port where nobody listens any more, at every restart and upgrade.',
+    fix: 'Remove SHOPWIRE_SHUTDOWN_DELAY_MS, or set SHOPWIRE_SHUTDOWN_DELAY_MS=5000.',
+    examine(about) {
+      const { SHOPWIRE_SHUTDOWN_DELAY_MS: delayMs } = about.config()
+      const found = `SHOPWIRE_SHUTDOWN_DELAY_MS is ${delayMs}`
+      if (delayMs === 0) return failed(found)
+      return delayMs < NOTICED_MS ? warning(found) : ok(`${delayMs} ms`)
+    },
+  },
+  {
+    id: 'ports',
+    group: 'Settings',
+    title: 'Every server on this machine has a port of its own',
+    why: 'The second one does not start, or callers reach another server than they meant.',
+    fix: 'Different numbers in SHOPWIRE_PORT, SHOPWIRE_HEALTH_PORT and SHOPWIRE_DASHBOARD_PORT (8080, 9090 and 8081 by default), and none of PostgreSQL or Redis.',
+    examine(about) {
+      const ports = portsOf(about.config(), about.machine().isContainer)
+      const taken = Map.groupBy(ports, ({ port }) => port)
+      const twice = [...taken].filter(([, names]) => names.length > 1)
+      if (twice.length === 0) return ok(ports.map(({ port }) => port).join(', '))
+      return failed(
+        twice
+          .map(([port, names]) => `${names.map(({ name }) => name).join(' and ')} have port ${port}`)
+          .join('; '),
       )
     },
   },
@@ -227,6 +259,30 @@ const EVENTS_PER_ENDPOINT = 4
 /** The largest networks begin with addresses that are not public, and hold public ones. */
 const LARGE_NETWORK_BITS = 7
 const EVERY_ADDRESS = new Set(['0.0.0.0', '::', ''])
+
+/** HAProxy, as deploy/proxy/haproxy.cfg sets it, after three checks. */
+const NOTICED_MS = 2_000
+
+function portsOf(config: Config, isContainer: boolean): { name: string; port: number }[] {
+  const own = (['SHOPWIRE_PORT', 'SHOPWIRE_HEALTH_PORT'] as const).map((name) => ({
+    name,
+    port: config[name],
+  }))
+  const hasDashboard = config.SHOPWIRE_DASHBOARD_ORIGIN !== undefined && !isContainer
+  const servers = [
+    { name: 'PostgreSQL', url: config.SHOPWIRE_DATABASE_URL, usual: 5432 },
+    { name: 'Redis', url: config.SHOPWIRE_REDIS_URLS?.[0], usual: 6379 },
+  ].flatMap(({ name, url, usual }) => {
+    if (url === undefined) return []
+    const { hostname, port } = new URL(url)
+    return hostname !== '' && isLocalHost(hostname) ? [{ name, port: Number(port || usual) }] : []
+  })
+  return [
+    ...own,
+    ...(hasDashboard ? [{ name: 'SHOPWIRE_DASHBOARD_PORT', port: config.SHOPWIRE_DASHBOARD_PORT }] : []),
+    ...servers,
+  ]
+}
 
 function publicAddressesOf(host: string, ofMachine: readonly string[]): string[] {
   if (EVERY_ADDRESS.has(host)) return [...ofMachine]

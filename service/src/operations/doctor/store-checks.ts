@@ -1,6 +1,6 @@
 import { isLocalHost } from '../../platform/local-host.ts'
 import { problemsOf, readBackupStatus } from '../backup-status.ts'
-import { type Check, failed, notApplicable, ok, warning } from './check.ts'
+import { type Check, failed, NotKnown, notApplicable, ok, warning } from './check.ts'
 import { describeAge } from './database-checks.ts'
 
 const OFFSET_MS_WARNED = 1_000
@@ -12,6 +12,7 @@ const CERTIFICATE_DAYS_WARNED = 21
 const CERTIFICATE_DAYS_MIN = 7
 const MAIL_WAITING_S_MAX = 600
 const GIGABYTE = 1024 ** 3
+const DAY_MS = 86_400_000
 
 /** What stands around the database: clocks, Redis, keys, other servers, and the state of the store itself. */
 export const STORE_CHECKS: readonly Check[] = [
@@ -43,12 +44,18 @@ export const STORE_CHECKS: readonly Check[] = [
     group: 'Machine',
     title: 'The store keeps a journal of sold links',
     why: 'After a restore of the database only the journal says which links were sold since the backup. Without it they are sold twice.',
-    fix: 'SHOPWIRE_JOURNAL=/var/lib/shopwire/journal, a folder on another disk than the database that the programs may write to.',
+    fix: 'SHOPWIRE_JOURNAL=/var/lib/shopwire/journal, a folder that the programs may write to; files there that root made: chown --reference=/var/lib/shopwire/journal /var/lib/shopwire/journal/*',
     async examine(about) {
       const path = about.config().SHOPWIRE_JOURNAL
       if (path === undefined) return failed('SHOPWIRE_JOURNAL is not set')
       try {
-        if (!about.machine().folder(path).isWritable) return failed(`${path} cannot be written by this user`)
+        const { folder, unusableFiles } = about.machine()
+        if (!folder(path).isWritable) return failed(`${path} cannot be written by this user`)
+        const [file, ...others] = unusableFiles(path)
+        if (file !== undefined)
+          return failed(
+            `${path}/${file} cannot be read, or belongs to another user than the folder${others.length > 0 ? `, and ${others.length} more` : ''}`,
+          )
       } catch (error) {
         return failed(`${path} cannot be used: ${(error as NodeJS.ErrnoException).code}`)
       }
@@ -56,6 +63,46 @@ export const STORE_CHECKS: readonly Check[] = [
       return journal_id === null
         ? warning(`${path} is set, and no worker has begun a journal there`)
         : ok(path)
+    },
+  },
+  {
+    id: 'journal-disk',
+    group: 'Machine',
+    title: 'The journal is on another disk than the database',
+    why: 'The disk that takes the database with it takes the journal too, and a full one stops both.',
+    fix: 'Another volume at the folder of SHOPWIRE_JOURNAL: stop the workers, move the files, mount it there, start them.',
+    async examine(about) {
+      const { SHOPWIRE_JOURNAL: path, SHOPWIRE_DATABASE_URL: url } = about.config()
+      if (path === undefined) return notApplicable('there is no journal')
+      const { version, data_directory } = await about.database()
+      const { hostname, searchParams } = new URL(url)
+      const host = searchParams.get('host') ?? hostname
+      if (!isLocalHost(host)) return notApplicable(`PostgreSQL is at ${host}, which is not seen from here`)
+      const { deviceOf } = about.machine()
+      const [data, journal] = [data_directory ?? debianFolder(version), path].map(deviceOf)
+      if (data === undefined || journal === undefined)
+        return notApplicable('this login and this user cannot see where PostgreSQL has its data')
+      return data === journal ? warning(`${path} is on the disk of the database`) : ok(path)
+    },
+  },
+  {
+    id: 'journal-retention',
+    group: 'Machine',
+    title: 'The journal reaches back further than the oldest backup',
+    why: 'After a restore to a time before the journal nobody can say which links were sold since.',
+    fix: 'SHOPWIRE_JOURNAL_DAYS=60, more days than backups are kept (repo1-retention-full in pgbackrest.conf is their weeks).',
+    async examine(about) {
+      const {
+        SHOPWIRE_JOURNAL: path,
+        SHOPWIRE_JOURNAL_DAYS: days,
+        SHOPWIRE_BACKUP_STATE: state,
+      } = about.config()
+      if (path === undefined) return notApplicable('there is no journal')
+      const window = (await readBackupStatus(state))?.window
+      if (window == null) return notApplicable('no backups are known on this machine')
+      const backDays = Math.ceil((Date.now() - Date.parse(window.from)) / DAY_MS)
+      const found = `kept for ${days} days; the oldest backup is ${backDays} days old`
+      return days < backDays ? failed(found) : ok(found)
     },
   },
   {
@@ -149,6 +196,7 @@ export const STORE_CHECKS: readonly Check[] = [
       try {
         await about.compareKeys()
       } catch (error) {
+        if (error instanceof NotKnown) throw error
         return failed((error as Error).message)
       }
       return ok(
@@ -326,6 +374,9 @@ export const STORE_CHECKS: readonly Check[] = [
     },
   },
 ]
+
+/** Where Debian's packages have it, for a login that may not ask the server. */
+const debianFolder = (version: number) => `/var/lib/postgresql/${Math.floor(version / 10_000)}/main`
 
 /** A code where there is one: messages of libraries may contain an address with its password. */
 function reasonOf(error: unknown): string {
