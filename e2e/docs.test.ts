@@ -4,6 +4,7 @@ import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, delimiter, dirname, join, posix } from 'node:path'
 import { promisify } from 'node:util'
+import { allScenarios } from '@shopwire/cli/golive'
 import { verifyWebhook } from '@shopwire/contract/signing'
 import { START_MS_MAX, type System, startSystem, startWorker, type WorkerProcess } from '@shopwire/harness'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -197,6 +198,26 @@ test('runbooks: every block that is marked as run is run by a test that names it
   expect(unknown.map(placeOf)).toEqual([])
 })
 
+test('the figures that pages repeat are those of what they count', async () => {
+  const checks = Number(/^(\d+) checks test a server/m.exec(textOf('docs/conformance.md'))?.[1])
+  const { length: scenarios } = allScenarios()
+  const parts = await Promise.all(
+    ['request', 'webhook'].map(async (kind) => (await readVectors(`${kind}-signing.json`)).cases.length),
+  )
+  const vectors = [...parts, parts.reduce((sum, count) => sum + count)]
+  for (const [counted, wanted] of [
+    [/(\d+) checks(?= by an|, all passed)/g, [checks]],
+    [/(\d+) (?=failure scenarios)/g, [scenarios]],
+    [/(\d+) (?=known answers)|\[(\d+) vectors\]/g, vectors],
+  ] as const) {
+    const found = pages.flatMap(({ path, text }) =>
+      [...text.matchAll(counted)].map(([, one, other]) => ({ path, says: Number(one ?? other) })),
+    )
+    expect(found.length).toBeGreaterThan(0)
+    expect(found.filter(({ says }) => !wanted.includes(says))).toEqual([])
+  }
+})
+
 test('the maps in README.md and ARCHITECTURE.md name every folder of the repository, and every workspace', async () => {
   const { stdout } = await promisify(execFile)('git', ['ls-files', ':!:.*'], {
     cwd: ROOT,
@@ -250,6 +271,10 @@ function isNamedIn(tests: string, command: string): boolean {
   const path = words.join(' ')
   // One word alone is looked for where a command begins.
   return words.length > 1 ? tests.includes(path) : new RegExp(`(['"\`]|${program} )${path}\\b`).test(tests)
+}
+
+function textOf(path: string): string {
+  return pages.find((page) => page.path === path)?.text ?? ''
 }
 
 interface VectorCase {

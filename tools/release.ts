@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { sbomOf } from '../deploy/image/sbom.ts'
 import { idOf, lockedPath, readLock, withDependencies } from '../packaging/locked-packages.ts'
@@ -46,12 +46,13 @@ const { values } = parseArgs({
     out: { type: 'string', default: join(ROOT, '.data/release') },
   },
 })
+const out = resolve(values.out)
 try {
   if (values.next) process.stdout.write(`${(await hasOpenChanges()) ? 'propose' : 'publish'}\n`)
-  else if (values['dry-run']) await releaseCopy(values.out)
+  else if (values['dry-run']) await releaseCopy(out)
   else {
     if (!values.rehearsal) requireRepository(await manifest(ROOT, '.'))
-    await pack(values.out, values.pack ? await madeVersion() : await raiseVersion())
+    await pack(out, values.pack ? await madeVersion() : await raiseVersion())
   }
 } catch (error) {
   process.stderr.write(`release: ${(error as Error).message}\n`)
