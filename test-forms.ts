@@ -43,12 +43,14 @@ export const FULL_ONLY: Readonly<Record<string, string>> = {
   'e2e/first-day.test.ts': 'a page of commands; disputes.test.ts plays another one in the same console',
   'e2e/forged-flood.test.ts':
     'a flood; overload.test.ts is another, and service/test/access/forged-requests a smaller one',
-  'e2e/golive-ways.test.ts': '44 broken shops; golive.test.ts runs every scenario on one that works',
+  'e2e/golive-ways.test.ts': '47 broken shops; golive.test.ts runs every scenario on one that works',
   'e2e/incidents.test.ts':
     'ten runbooks; restores.test.ts and encryption-keys.test.ts do what two of them say',
   'e2e/key-rotation.test.ts':
     'a new key under load; encryption-keys.test.ts re-encrypts, and the service tests how',
   'e2e/observability.test.ts': 'waits for metrics to come and go; monitoring.test.ts scrapes them',
+  'e2e/postman.test.ts':
+    'installs newman, 66 MB, from the registry; contract/test/published.test.ts runs the script of the collection',
   'e2e/proxies.test.ts':
     'real proxies in front; service/test/edge/framing and targets send such messages to the API itself',
   'e2e/rate.test.ts':

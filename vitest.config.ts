@@ -37,6 +37,7 @@ const UNHURRIED = [
   'monitoring',
   'observability',
   'pool-load',
+  'postman',
   'proxies',
   'rate',
   'release',

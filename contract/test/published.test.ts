@@ -202,7 +202,12 @@ describe('the Postman collection', () => {
       },
     }
     const fixed = { ...CryptoJS, lib: { ...CryptoJS.lib, WordArray: { ...CryptoJS.lib.WordArray, random } } }
-    vm.runInNewContext(script, { pm, require: () => fixed, Date: { now: () => nowS * 1000 } })
+    // newman and older versions of Postman declare a variable of this name.
+    vm.runInNewContext(`const CryptoJS = {}\n${script}`, {
+      pm,
+      require: () => fixed,
+      Date: { now: () => nowS * 1000 },
+    })
     return headers
   }
 

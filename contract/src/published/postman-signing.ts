@@ -7,7 +7,8 @@ import { requestHeaders } from '../headers.ts'
 export function postmanSigning(unsigned: readonly string[]): string {
   return `
 // Signs the request. The secret stays here; only the signature is sent.
-const CryptoJS = require('crypto-js')
+// Not CryptoJS: newman and older versions of Postman have a variable of this name already.
+const { lib, SHA256, HmacSHA256 } = require('crypto-js')
 const UNSIGNED = ${JSON.stringify(unsigned)}
 
 const method = pm.request.method.toUpperCase()
@@ -19,12 +20,12 @@ if (!UNSIGNED.includes(method + ' ' + target.split('?')[0])) {
   const keyId = pm.variables.get('key_id')
   if (!secret || !keyId) throw new Error('Set the variables key_id and secret first.')
   const timestamp = String(Math.floor(Date.now() / 1000))
-  const nonce = CryptoJS.lib.WordArray.random(16).toString()
-  const canonical = [method, target, timestamp, nonce, CryptoJS.SHA256(body).toString()].join('\\n')
+  const nonce = lib.WordArray.random(16).toString()
+  const canonical = [method, target, timestamp, nonce, SHA256(body).toString()].join('\\n')
   pm.request.headers.upsert({ key: '${requestHeaders.key}', value: keyId })
   pm.request.headers.upsert({ key: '${requestHeaders.timestamp}', value: timestamp })
   pm.request.headers.upsert({ key: '${requestHeaders.nonce}', value: nonce })
-  pm.request.headers.upsert({ key: '${requestHeaders.signature}', value: CryptoJS.HmacSHA256(canonical, secret).toString() })
+  pm.request.headers.upsert({ key: '${requestHeaders.signature}', value: HmacSHA256(canonical, secret).toString() })
 }
 
 function resolve(text) {

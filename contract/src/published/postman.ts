@@ -19,7 +19,7 @@ export function postmanText(): string {
   return `${JSON.stringify(collection, null, 2)}\n`
 }
 
-const about = `Set \`base_url\`, \`key_id\` and \`secret\`, and send. Each request is signed by the collection's pre-request script.
+const about = `Set \`key_id\` and \`secret\`, and send. \`base_url\` is that of an emulator (\`npx @shopwire/emulator\`) until you change it. Each request is signed by the collection's pre-request script.
 
 **There is no sandbox: the requests in Orders that buy spend real money.** Keep \`secret\` out of anything you share: give it a
 local value only, and never export it with the collection.`
@@ -29,7 +29,7 @@ const isPublic = (routes as readonly Route[])
   .map(({ method, path }) => `${method} ${BASE_PATH}${path}`)
 
 const variables = [
-  { key: 'base_url', type: 'string', value: `http://127.0.0.1:8080${BASE_PATH}` },
+  { key: 'base_url', type: 'string', value: `http://127.0.0.1:4010${BASE_PATH}` },
   { key: 'key_id', type: 'string', value: '' },
   { key: 'secret', type: 'secret', value: '' },
   { key: 'item_id', type: 'string', value: examples.Item.id },
