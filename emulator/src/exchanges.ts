@@ -20,6 +20,8 @@ export interface Exchange {
   fired: string | undefined
   /** The answer is computed but not sent. */
   losesAnswer: boolean
+  /** A 502 without a body is sent instead of the answer. */
+  isReplaced: boolean
   /** The time for the Date header, when it differs from the clock. */
   dateMs: number | undefined
 }
@@ -62,6 +64,7 @@ export function createExchanges(deps: ExchangeDeps): Exchanges {
       isBegun: false,
       fired: undefined,
       losesAnswer: false,
+      isReplaced: false,
       dateMs: undefined,
     }
   }
@@ -131,9 +134,16 @@ function watchAnswer(exchange: Exchange, response: ServerResponse, done: (answer
     named = headers && 'x-request-id' in headers ? String(headers['x-request-id']) : null
     if (exchange.dateMs !== undefined) response.setHeader('date', new Date(exchange.dateMs).toUTCString())
     if (exchange.losesAnswer) return response
+    if (exchange.isReplaced) {
+      status = 502
+      return (writeHead as (...args: unknown[]) => ServerResponse).call(response, 502, {
+        'content-length': 0,
+      })
+    }
     return (writeHead as (...args: unknown[]) => ServerResponse).call(response, code, ...rest)
   }) as typeof response.writeHead
   response.end = ((chunk?: unknown, ...rest: unknown[]) => {
+    if (exchange.isReplaced) chunk = undefined
     keep(chunk)
     isEnded = true
     status ??= response.statusCode

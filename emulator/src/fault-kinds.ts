@@ -46,6 +46,11 @@ export const faultKinds: Readonly<Record<FaultName, Kind>> = {
       retry_after_s: { type: 'integer', min: 1, max: 60, fallback: 1 },
     },
   },
+  overloaded: {
+    title: 'The store has more requests than it can answer in time, and refuses this one: 503',
+    stage: 'request',
+    params: {},
+  },
   unavailable: {
     title: 'The store cannot say whether the request was executed: 503',
     stage: 'request',
@@ -53,6 +58,11 @@ export const faultKinds: Readonly<Record<FaultName, Kind>> = {
   },
   server_error: {
     title: 'Internal error of the store: 500',
+    stage: 'request',
+    params: { after_commit: afterCommit },
+  },
+  bad_gateway: {
+    title: 'A proxy answers for the store: 502 without a body',
     stage: 'request',
     params: { after_commit: afterCommit },
   },

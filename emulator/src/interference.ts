@@ -5,6 +5,7 @@ import {
   getItem,
   type Interference,
   type Operator,
+  overloaded,
   Refusal,
   sql,
   storeClosed,
@@ -60,6 +61,11 @@ export function createInterference(deps: InterferenceDeps): Interference {
           const why = new Error(`the fault ${name} is armed`)
           throw name === 'unavailable' ? new Unavailable('database', why) : why
         }
+        case 'bad_gateway':
+          if (!fires(exchange, name) || !exchange) return work()
+          exchange.isReplaced = true
+          if (params?.after_commit) return work()
+          throw new Unavailable('database', new Error('the fault bad_gateway is armed'))
         case 'slow_answer': {
           const isFired = fires(exchange, name)
           // Otherwise the edge would treat a long delay as a caller that does not read.
@@ -91,6 +97,8 @@ export function interferingAdmission(
     ...real,
     async admit(attempt) {
       const exchange = exchanges.signedWith(attempt.key_id, attempt.nonce)
+      // Like a real store: after the signature, before the nonce is spent.
+      if (fires(exchange, 'overloaded')) throw overloaded('account', 'account')
       if (exchange?.taken?.name !== 'rate_limited' || !fires(exchange, 'rate_limited'))
         return real.admit(attempt)
       const { bucket, retry_after_s } = exchange.taken.params

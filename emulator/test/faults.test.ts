@@ -105,6 +105,38 @@ describe('requests', () => {
     expect((await post(account, body)).status).toBe(200)
   })
 
+  test('overloaded: 503 before anything is done, and neither nonce nor limits are touched', async () => {
+    const account = await armed({ name: 'overloaded' })
+    const before = (await call(emulator, account, 'GET', '/v1/ping')).headers.get('ratelimit')
+    const body = orderBody()
+    const { headers } = signed(account, 'POST', '/v1/orders', body)
+    const send = () => fetch(`${emulator.url}/v1/orders`, { method: 'POST', headers, body })
+    const refused = await send()
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2'])
+    expect(refused.headers.get('ratelimit')).toBeNull()
+    const { error } = (await refused.json()) as { error: { type: string; message: string } }
+    expect(error.type).toBe('service_unavailable')
+    expect(error.message).toContain('Nothing was done.')
+    // The same nonce is accepted, so it was not spent, and it is the first order and the second request that count.
+    const bought = await send()
+    expect(bought.status).toBe(201)
+    const left = (text: string | null) => Number(/"req";r=(\d+)/.exec(text ?? '')?.[1])
+    expect(left(bought.headers.get('ratelimit'))).toBe(left(before) - 1)
+  })
+
+  test('bad_gateway: 502 without a body, with and without the order', async () => {
+    const account = await armed({ name: 'bad_gateway' }, { name: 'bad_gateway', after_commit: true })
+    const body = orderBody()
+    for (const orders of [0, 1]) {
+      const answer = await post(account, body)
+      expect([answer.status, answer.body]).toEqual([502, null])
+      expect(await ordersOf(emulator, account.accountId)).toHaveLength(orders)
+    }
+    expect((await post(account, body)).status).toBe(200)
+    const [first] = await requestsOf(emulator, account.accountId)
+    expect(first).toMatchObject({ status: 502, sent: true, fault: 'bad_gateway' })
+  })
+
   test('slow_answer: the answer is delayed and unchanged', async () => {
     const account = await armed({ name: 'slow_answer', ms: 300 })
     const startedMs = performance.now()

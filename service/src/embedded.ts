@@ -28,6 +28,7 @@ export {
 export { newId } from './platform/ids.ts'
 export type { JobEnd } from './platform/job-runner.ts'
 export type { Job } from './platform/jobs.ts'
+export { overloaded } from './platform/load-shedding.ts'
 export { createLog } from './platform/log.ts'
 export { createMetrics } from './platform/metrics.ts'
 export { migrate } from './platform/migrate.ts'

@@ -50,8 +50,7 @@ export function createLoadShedding({
     onShed(reason)
     // The line of a session names its person already, and client addresses are not logged.
     const facts = { shed: reason, ...(kind === 'account' && { account_id: name }) }
-    const again = kind === 'account' ? SIGN_AGAIN : TRY_AGAIN
-    return new Refusal('service_unavailable', `${MESSAGES[reason]} ${again}`, facts, RETRY_LATER)
+    return overloaded(reason, kind, facts)
   }
 
   return {
@@ -73,6 +72,16 @@ export function createLoadShedding({
       }
     },
   }
+}
+
+/** Exported for the emulator, which injects it. */
+export function overloaded(
+  reason: ShedReason,
+  kind: SenderKind,
+  facts: Readonly<Record<string, unknown>> = {},
+): Refusal {
+  const again = kind === 'account' ? SIGN_AGAIN : TRY_AGAIN
+  return new Refusal('service_unavailable', `${MESSAGES[reason]} ${again}`, facts, RETRY_LATER)
 }
 
 const RETRY_LATER = { 'retry-after': String(RETRY_AFTER_OVERLOADED_S) }
