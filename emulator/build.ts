@@ -12,8 +12,12 @@ import { NODE_MIN } from './src/arguments.ts'
  */
 const here = import.meta.dirname
 const { modules, plugin } = rememberModules()
+/** A line that imports a package, or a call. */
+const IMPORTS = /(?:^(?:import|export)[^"';]*|\bimport\()["']([@\w][^"'\s]*)["']/gm
+/** What the bundled code imports. */
+const imported = new Set<string>()
 const service = join(here, '../service')
-/** The emulator uses neither Redis nor cards nor AWS, so their packages would be installed for nothing. */
+/** Modules that the emulator loads and never uses: neither Redis nor cards nor AWS. Their packages would be installed for nothing. */
 const LEFT_OUT: readonly (readonly [RegExp, string])[] = [
   [/admission-redis\.ts$/, 'export const redisAdmission = () => { throw new Error("not in the emulator") }'],
   [
@@ -41,9 +45,19 @@ await build({
   platform: 'node',
   fixedExtension: true,
   dts: false,
-  deps: { alwaysBundle: [/^@shopwire\//], neverBundle: Object.keys(await dependencies()) },
+  deps: { alwaysBundle: [/^@shopwire\//], neverBundle: Object.keys(await packages()) },
+  // An import of which nothing is used is left out, and so is its package.
+  treeshake: { moduleSideEffects: 'no-external' },
   plugins: [
     plugin,
+    {
+      name: 'remember-imports',
+      generateBundle(_: unknown, files: Record<string, { type: string; code?: string }>) {
+        // Not the chunks' lists of imports: they name those that were left out, too.
+        for (const { code = '' } of Object.values(files))
+          for (const [, name = ''] of code.matchAll(IMPORTS)) imported.add(name)
+      },
+    },
     {
       name: 'leave-out',
       load: (id: string) => LEFT_OUT.find(([file]) => file.test(id))?.[1] ?? null,
@@ -93,24 +107,22 @@ await finishPackage(
       },
       './package.json': './package.json',
     },
-    dependencies: await dependencies(),
+    dependencies: Object.fromEntries(Object.entries(await packages()).filter(([name]) => imported.has(name))),
     optionalDependencies: (await readManifest(here)).optionalDependencies,
   },
   modules,
 )
 
-/** The npm packages that the bundled code imports. */
-async function dependencies(): Promise<Record<string, string>> {
+/** The npm packages that our code may import. */
+async function packages(): Promise<Record<string, string>> {
   const [ofService, ofContract] = await Promise.all([
     readManifest(service),
     readManifest(join(here, '../contract')),
   ])
   const all: Record<string, string> = { ...ofService.dependencies, ...ofContract.dependencies }
-  const isUsed = ([name]: [string, string]) =>
-    !name.startsWith('@shopwire/') && !['@aws-sdk/client-kms', 'commander', 'ioredis'].includes(name)
   return Object.fromEntries(
     Object.entries(all)
-      .filter(isUsed)
+      .filter(([name]) => !name.startsWith('@shopwire/'))
       .sort(([a], [b]) => (a < b ? -1 : 1)),
   )
 }

@@ -63,6 +63,21 @@ test('the package contains code, types and the files they read, and no import of
   }
 })
 
+test('the package installs what its code imports, and nothing else', async () => {
+  const code = await Promise.all(
+    tarball.files
+      .filter((file) => file.endsWith('.mjs'))
+      .map((file) => readFile(join(installed, file), 'utf8')),
+  )
+  const imported = code.flatMap((text) =>
+    [...text.matchAll(/(?:^(?:import|export)[^"';]*|\bimport\()["']([@\w][^"'\s]*)["']/gm)].map(
+      ([, name = '']) => name,
+    ),
+  )
+  const packages = new Set(imported.filter((name) => !name.startsWith('node:')))
+  expect(Object.keys(manifest.dependencies)).toEqual([...packages].sort())
+})
+
 test('passes publint', async () => {
   const { messages, pkg } = await publint({ pkgDir: installed, pack: false, strict: true })
   expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([])

@@ -12,13 +12,6 @@ const BALANCE_CENTS = 2_000_000
 const WAITING_MS = 600_000
 const RECEIVER: ReceiverOptions = { host: '127.0.0.1', port: 0, url: 'http://localhost' }
 
-/** Checks that an emulator fails on purpose: it also delivers to its own machine and network, and by http://. */
-export const EMULATOR_DIFFERS: ReadonlySet<string> = new Set(
-  'localhost loopback loopback-number loopback-hex loopback-6 mapped ten 172 192 shared link-local unique-local zero one-label'
-    .split(' ')
-    .map((slug) => `webhook-configuration/refuses-url-${slug}`),
-)
-
 /** Accounts and keys in an emulator that is running already, made through its control API; its own account is not used. */
 export async function furnishEmulator(origin: string): Promise<Fixtures> {
   const control = controlOf(origin)

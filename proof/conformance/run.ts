@@ -8,7 +8,7 @@ import {
 } from '@shopwire/engines'
 import { Accounts } from './accounts.ts'
 import { type Outcome, runChecks } from './check.ts'
-import { EMULATOR_DIFFERS, furnishEmulator } from './emulated.ts'
+import { furnishEmulator } from './emulated.ts'
 import type { Allowed, Fixtures } from './fixtures.ts'
 import { checks, groups } from './groups/index.ts'
 import { startPrivateSystem, stores } from './private-system.ts'
@@ -99,7 +99,7 @@ async function checkOther(url: string): Promise<void> {
 async function checkEmulator(origin: string): Promise<void> {
   const fixtures = await furnishEmulator(origin)
   const allowed = { spend: true, webhooks: true, limits: true }
-  conclude([await checkAt(`emulator at ${origin}`, `${origin}/v1`, fixtures, allowed, EMULATOR_DIFFERS)])
+  conclude([await checkAt(`emulator at ${origin}`, `${origin}/v1`, fixtures, allowed)])
   await fixtures.receiver?.close()
 }
 
@@ -149,13 +149,7 @@ async function checkPrivate(): Promise<void> {
   }
 }
 
-async function checkAt(
-  name: string,
-  url: string,
-  fixtures: Fixtures,
-  allowed: Allowed,
-  differs: ReadonlySet<string> = new Set(),
-): Promise<Section> {
+async function checkAt(name: string, url: string, fixtures: Fixtures, allowed: Allowed): Promise<Section> {
   const startedMs = performance.now()
   let done = 0
   const onOutcome = ({ result, check }: Outcome) => {
@@ -164,12 +158,14 @@ async function checkAt(
     if (done % 50 === 0) process.stderr.write(`${done} of ${chosen.length} checks done\n`)
   }
   const accounts = new Accounts(fixtures.buyers)
-  const held = chosen.filter(({ id }) => !differs.has(id))
-  const left = chosen
-    .filter(({ id }) => differs.has(id))
-    .map((check): Outcome => ({ check, result: 'skipped', ms: 0, message: 'differs here on purpose' }))
-  const ran = await runChecks({ base: baseOf(url), fixtures, allowed, checks: held, accounts, onOutcome })
-  const outcomes = [...ran, ...left]
+  const outcomes = await runChecks({
+    base: baseOf(url),
+    fixtures,
+    allowed,
+    checks: chosen,
+    accounts,
+    onOutcome,
+  })
   const section = { name, outcomes, seconds: (performance.now() - startedMs) / 1000 }
   process.stdout.write(asText(section, groups))
   return section
