@@ -163,7 +163,7 @@ const http: Fault[] = [
   {
     name: 'key-oracle',
     what: 'an unknown key gets another answer than a wrong signature',
-    checks: ['authentication/one-text'],
+    checks: ['authentication/one-text', 'authentication/names-header'],
     plant: (secrets) =>
       refusing(401, (reply, request) => {
         if (secrets(header(request, 'x-api-key')) === undefined)
