@@ -41,8 +41,8 @@ test('threat 8: while the synchronous standby stands still no order is confirmed
   const { postgres, system, shop, buyer, port, place, order } = await openStore()
   const machine = await openMachine()
   const variables = variablesOf(postgres)
-  await machine.run('promote-a-standby', 'standby', variables)
-  await machine.run('promote-a-standby', 'synchronous', variables)
+  await machine.run('restore', 'standby', variables)
+  await machine.run('restore', 'synchronous', variables)
   await until(
     async () => (await system.query('select sync_state from pg_stat_replication')) === 'quorum',
     SOON_MS,

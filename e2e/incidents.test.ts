@@ -277,14 +277,14 @@ test('database-lost: doctor names it, a dump is restored on another server, noth
   const buyer = await shop.openBuyer(5_000)
   const machine = await openMachine()
   const variables = variablesOf(system.postgres)
-  await machine.run('restore-a-dump', 'before', variables)
+  await machine.run('restore', 'dump-before', variables)
   const lost = await deliver(buyer, pooled)
   await untilPositionKept(system)
   await Promise.all([...system.apis, worker].map((process) => process.kill('SIGKILL')))
   await system.postgres.kill9()
   expect(await (await open('database-lost', {})).run('first')).toMatch(/FAILED +PostgreSQL answers/)
 
-  await machine.run('restore-a-dump', 'server', variables)
+  await machine.run('restore', 'dump-server', variables)
   system.database = changeUrls(system.database, machine.moved)
   const api = await system.startApi()
   // At first the nonces are missing, which are in no dump, and it asks for a new signature.

@@ -28,7 +28,7 @@ test('a base backup recovered to its end: 200 orders are missing, nothing moves 
   await store.worker.kill('SIGTERM')
   const waiting = [...(await store.buy(8)), ...(await store.buy(4, store.supplied))]
   const variables = variablesOf(postgres)
-  await machine.run('restore-a-base-backup', 'before', variables)
+  await machine.run('restore', 'base-before', variables)
   await store.worker.start()
   const again = await store.handOut(waiting)
   const lost = await store.handOut(await store.buy(200))
@@ -37,7 +37,7 @@ test('a base backup recovered to its end: 200 orders are missing, nothing moves 
   await store.die()
 
   const recovery = { ...variables, RECOVERY_TARGET: "recovery_target = 'immediate'" }
-  await machine.run('restore-a-base-backup', 'server', recovery)
+  await machine.run('restore', 'base-server', recovery)
   const restored = await startRestored(store, machine)
   await expectQuarantine(store, restored, /is not the one the store last ran on/, waiting)
   const sent = store.proxy.refused()
@@ -67,7 +67,7 @@ test.skipIf(IS_SHORT)(
     onTestFinished(() => postgres.stop())
     const store = await openDrillStore(postgres, 200)
     const variables = variablesOf(postgres)
-    await machine.run('promote-a-standby', 'standby', variables)
+    await machine.run('restore', 'standby', variables)
     const kept = await store.handOut(await store.buy(20))
     const standby = machine.moved(variables.OLD ?? '')
     await until(
@@ -86,7 +86,7 @@ test.skipIf(IS_SHORT)(
     await untilPositionKept(store.system)
     await store.die()
 
-    await machine.run('promote-a-standby', 'server', variables)
+    await machine.run('restore', 'standby-server', variables)
     const restored = await startRestored(store, machine)
     await expectQuarantine(store, restored, /is not the one the store last ran on/, [])
     const found = await openRestored(restored)
@@ -107,8 +107,8 @@ test.skipIf(IS_SHORT)(
     onTestFinished(() => postgres.stop())
     const store = await openDrillStore(postgres, 2_000)
     const variables = variablesOf(postgres)
-    await machine.run('promote-a-standby', 'standby', variables)
-    await machine.run('promote-a-standby', 'synchronous', variables)
+    await machine.run('restore', 'standby', variables)
+    await machine.run('restore', 'synchronous', variables)
     await until(
       async () => (await store.system.query('select sync_state from pg_stat_replication')) === 'quorum',
       SOON_MS,
@@ -124,7 +124,7 @@ test.skipIf(IS_SHORT)(
     await store.die()
     const ids = await confirmed
 
-    await machine.run('promote-a-standby', 'server', variables)
+    await machine.run('restore', 'standby-server', variables)
     const restored = await startRestored(store, machine)
     const found = await openRestored(restored)
     expect(found.orders.filter(({ status }: { status: string | null }) => status === null)).toEqual([])
@@ -142,7 +142,7 @@ test.skipIf(IS_SHORT)(
     const store = await openDrillStore(postgres, 60)
     const variables = variablesOf(postgres)
     const kept = await store.handOut(await store.buy(4))
-    await machine.run('restore-a-dump', 'before', variables)
+    await machine.run('restore', 'dump-before', variables)
     const snapshot = await openMachine()
     await snapshot.shell('pg_basebackup --dbname="$OLD" --pgdata="$PGDATA" --checkpoint=fast', variables)
     const lost = await store.handOut(await store.buy(12))
@@ -159,7 +159,7 @@ test.skipIf(IS_SHORT)(
     await expectQuarantine(store, copied, /an earlier state of the store than its journal has seen/, [])
     await snapshot.killServer()
 
-    await machine.run('restore-a-dump', 'server', variables)
+    await machine.run('restore', 'dump-server', variables)
     const restored = await startRestored(store, machine)
     await expectQuarantine(store, restored, /is not the one the store last ran on/, [])
     const found = await openRestored(restored)

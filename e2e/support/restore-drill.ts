@@ -226,13 +226,9 @@ export async function expectQuarantine(
   expect(statuses.flat()).toHaveLength(waiting.length)
 }
 
-/** Follows docs/runbooks/open-the-store.md; with `thorough`, also what it says is refused. Returns what the comparison found. */
+/** Follows docs/runbooks/restore.md; with `thorough`, also what it says is refused. Returns what the comparison found. */
 export async function openRestored(restored: RestoredStore, { thorough = false } = {}) {
-  const [status, compare, apply] = (await commandsOf('open-the-store', 'store')) as [
-    string[],
-    string[],
-    string[],
-  ]
+  const [status, compare, apply] = (await commandsOf('restore', 'store')) as [string[], string[], string[]]
   const shown = await restored.admin(...status)
   const [, identity = ''] = /recover open --identity (\S+)$/m.exec(shown.stdout) ?? []
   expect(identity, shown.stdout + shown.stderr).not.toBe('')
@@ -255,7 +251,7 @@ export async function openRestored(restored: RestoredStore, { thorough = false }
 
 /** Every rule about the data holds. */
 export async function expectVerified(restored: RestoredStore) {
-  const [verify = []] = await commandsOf('open-the-store', 'opened')
+  const [verify = []] = await commandsOf('restore', 'opened')
   const { code, stderr } = await restored.admin(...verify)
   expect([code, code === 0 ? '' : stderr]).toEqual([0, ''])
 }

@@ -206,7 +206,7 @@ function caller({ apis }: System, key: Key) {
   }
 }
 
-/** As docs/runbooks/promote-a-standby.md sets one up. */
+/** As docs/runbooks/restore.md sets one up. */
 async function startStandby({ postgres }: System, folder: string) {
   const user = findServiceUser()
   const data = join(folder, 'standby')
