@@ -2,32 +2,18 @@ import assert from 'node:assert/strict'
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { availableParallelism, loadavg } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { stripVTControlCharacters } from 'node:util'
 import { faultOf } from '../conformance/receiver.ts'
-import { attempt, say } from './command.ts'
+import { attempt } from './command.ts'
 import type { Given } from './image.ts'
 import { writeBlock } from './page.ts'
 import { ROOT, WORK } from './root-folders.ts'
 import { newStore } from './store.ts'
+import { type Followed, follow, type Step } from './transcript.ts'
 
 const ITEM = '1144058340327047001'
 const SOON_MS = 60_000
-const AGAIN_MS = 500
 /** The aim: of the ten minutes that a new operator needs, the machine may take two. */
 const MACHINE_S_MAX = 120
-/** What compose says about its own progress. */
-const PROGRESS = /^(Creating|Starting|Recreating|Stopping|Removing) .*$/
-
-interface Step {
-  readonly $: string
-  /** Read from what it prints, for later steps that say {account} and the like. */
-  readonly reads?: Readonly<Record<string, RegExp>>
-  /** Answers a prompt: the name of something that was read. It is not printed. */
-  readonly types?: string
-  /** Repeats the command until this is printed. */
-  readonly until?: RegExp
-}
 
 const STEPS: readonly (Step | string)[] = [
   { $: './shopwire init' },
@@ -92,48 +78,16 @@ export async function install({ engine, authority, receiver }: Given): Promise<I
     XDG_CONFIG_HOME: join(store.folder, '.config'),
     PATH: `${await folderWithNpx()}:${process.env.PATH}`,
   }
-  const play = async ({ types, until }: Step, command: string): Promise<string> => {
-    const deadlineMs = performance.now() + SOON_MS
-    for (;;) {
-      const input = types === undefined ? '' : `${values[types]}\n`
-      const { code, stdout } = await attempt('sh', ['-c', `exec 2>&1\n${command}`], {
-        cwd: store.folder,
-        env,
-        input,
-      })
-      if (code !== 0) throw new Error(`${command} ended with ${code}:\n${stdout}`)
-      if (until === undefined || until.test(stdout)) return stdout
-      if (performance.now() > deadlineMs) throw new Error(`${command} does not print ${until}:\n${stdout}`)
-      await sleep(AGAIN_MS)
-    }
-  }
   const load = loadavg()[0]?.toFixed(1)
-  const lines: string[] = []
-  const times: string[] = []
-  let [machineMs, upMs, commands] = [0, 0, 0]
+  let followed: Followed
   try {
-    for (const step of STEPS) {
-      if (typeof step === 'string') {
-        lines.push(step, '')
-        continue
-      }
-      const command = step.$.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '')
-      say(`$ ${command}`)
-      const startedMs = performance.now()
-      const printed = await play(step, command)
-      const tookMs = performance.now() - startedMs
-      machineMs += tookMs
-      commands += 1
-      if (command === './shopwire up') upMs = tookMs
-      for (const [name, pattern] of Object.entries(step.reads ?? {})) {
-        const found = pattern.exec(printed)
-        assert(found, `${command} prints ${pattern}`)
-        values[name] = found[1] ?? found[0]
-      }
-      const shown = printed.replaceAll(store.folder, '/home/alex')
-      lines.push(...asConsole(command, shown, values), '')
-      times.push(`| \`${command.split('\n')[0]}\` | ${(tookMs / 1000).toFixed(1)} |`)
-    }
+    followed = await follow(STEPS, {
+      values,
+      secrets: ['secret', 'webhookSecret', 'token'],
+      run: (command, input) =>
+        attempt('sh', ['-c', `exec 2>&1\n${command}`], { cwd: store.folder, env, input }),
+      shown: (printed) => printed.replaceAll(store.folder, '/home/alex'),
+    })
     const event = await inbox.event(
       'order.delivered',
       ({ json }) => json?.event === 'order.delivered',
@@ -143,15 +97,25 @@ export async function install({ engine, authority, receiver }: Given): Promise<I
   } finally {
     await store.remove()
   }
-  const installed = { machine_s: Math.round(machineMs / 1000), up_s: Math.round(upMs / 1000), commands }
-  lines.push(
+  const { lines, times } = followed
+  const seconds = (some: typeof times) => Math.round(some.reduce((sum, { ms }) => sum + ms, 0) / 1000)
+  const commands = times.length
+  const installed = {
+    machine_s: seconds(times),
+    up_s: seconds(times.filter(({ command }) => command === './shopwire up')),
+    commands,
+  }
+  const table = times.map(
+    ({ command, ms }) => `| \`${command.split('\n')[0]}\` | ${(ms / 1000).toFixed(1)} |`,
+  )
+  await writeBlock('compose', [
+    ...lines,
     `The machine worked ${installed.machine_s} s on these ${commands} commands, ${installed.up_s} s of them on \`up\`; ${availableParallelism()} cores with a load of ${load} at the beginning. The rest of the ten minutes is for reading and typing.`,
     '',
     '| Command | Seconds |',
     '|---|---|',
-    ...times,
-  )
-  await writeBlock('compose', lines)
+    ...table,
+  ])
   // Written before it is judged: a run that was too slow shows in the page.
   assert(
     installed.machine_s < MACHINE_S_MAX,
@@ -160,19 +124,8 @@ export async function install({ engine, authority, receiver }: Given): Promise<I
   return installed
 }
 
-function asConsole(command: string, printed: string, values: Readonly<Record<string, string>>): string[] {
-  const secrets = [values.secret, values.webhookSecret, values.token].filter((one) => one !== undefined)
-  const hidden = secrets.reduce((text, secret) => text.replaceAll(secret, '(not shown here)'), printed)
-  const shown = stripVTControlCharacters(hidden)
-    .split(/\r?\n|\r/)
-    .filter((line) => !PROGRESS.test(line))
-    .join('\n')
-    .trim()
-  return ['```console', `$ ${command.replaceAll('\n', '\n> ')}`, ...(shown === '' ? [] : [shown]), '```']
-}
-
 /** The packages are not published yet: here `npx @shopwire/cli` runs the command line of this repository. */
-async function folderWithNpx(): Promise<string> {
+export async function folderWithNpx(): Promise<string> {
   const folder = join(WORK, 'bin')
   await mkdir(folder, { recursive: true })
   const cli = join(ROOT, 'cli/bin/shopwire.ts')

@@ -18,7 +18,6 @@ const SERVICES = [
   'prometheus',
   'prometheus-alertmanager',
   'prometheus-node-exporter',
-  'systemd',
 ]
 const MAILDEV = 'maildev@2.2.1'
 /** Changes with the list, so that an older image is not taken for one of this list. */
@@ -43,16 +42,20 @@ const NOT_IN_AN_IMAGE = [
 ]
 
 /**
- * Makes the folders that become images, while this process still has the machine's network: a minimal Debian, one with the programs of
- * the other services, and what assemble.ts adds to its base. The first two are made once; `fresh` makes them anew.
+ * Makes the folders that become images, while this process still has the machine's network: a minimal Debian, and one with the programs
+ * of the other services. Once; `fresh` makes them anew.
  */
 export async function makeRootFolders(fresh: boolean): Promise<void> {
   await mkdir(WORK, { recursive: true })
   if (fresh) await Promise.all([FOLDERS.base, FOLDERS.services].map(remove))
   if (!existsSync(FOLDERS.base)) await made(FOLDERS.base, bootstrapDebian)
   if (!existsSync(FOLDERS.services)) await made(FOLDERS.services, installServices)
+}
+
+/** Always anew: pages of an older commit would be in it. */
+export async function assembleImage(): Promise<void> {
+  await mkdir(WORK, { recursive: true })
   say('assembling the image')
-  // Always: pages of an older commit would be in the image.
   for (const script of ['web:build', 'docs:build'])
     await run('npm', ['run', '--silent', script], { cwd: ROOT })
   await remove(FOLDERS.app)

@@ -13,16 +13,18 @@ import { makeImages, startEngine } from './engine.ts'
 import { proveImage } from './image.ts'
 import { install } from './install.ts'
 import { proveProfiles } from './profiles.ts'
-import { makeRootFolders } from './root-folders.ts'
-import { proveUnits } from './units.ts'
+import { assembleImage, makeRootFolders } from './root-folders.ts'
+import { proveSystemd } from './systemd.ts'
 
 const HELP = `npm run kit                     everything; needs root, and Debian's debootstrap, docker.io and docker-compose
 npm run kit -- [options]
 
-  --only PARTS    some of install, image, profiles, units; separated by commas
+  --only PARTS    some of install, image, profiles, systemd; separated by commas. systemd needs no Docker, but Debian's systemd,
+                  postgresql, haproxy and pgbackrest
   --fresh         makes the images of the other services anew
 `
-const PARTS = { install, image: proveImage, profiles: proveProfiles, units: proveUnits }
+const IN_DOCKER = { install, image: proveImage, profiles: proveProfiles }
+const PARTS = { ...IN_DOCKER, systemd: proveSystemd }
 const RECEIVER = { host: PUBLIC_ADDRESSES[0], port: 8443 }
 
 const { values } = parseArgs({
@@ -33,6 +35,7 @@ const { values } = parseArgs({
   },
 })
 const chosen = values.only.split(',')
+const needsDocker = chosen.some((name) => name in IN_DOCKER)
 
 if (values.help || !chosen.every((name) => name in PARTS)) {
   process.stdout.write(HELP)
@@ -43,7 +46,8 @@ if (values.help || !chosen.every((name) => name in PARTS)) {
 } else if (!isInPublicNetwork()) {
   // Packages come from outside; afterwards everything runs in a network in which a public address is this machine, since events are
   // sent to public addresses only, and in which nothing can be pulled by accident.
-  await makeRootFolders(values.fresh)
+  if (needsDocker) await makeRootFolders(values.fresh)
+  await assembleImage()
   process.exitCode = await runAgainInPublicNetwork()
 } else await prove()
 
@@ -52,16 +56,18 @@ async function prove(): Promise<void> {
   const certificate = await authority.issue(`IP:${RECEIVER.host}`)
   const url = `https://${RECEIVER.host}:${RECEIVER.port}`
   const receiver = await startReceiver({ ...RECEIVER, ...certificate, url })
-  const engine = await startEngine()
+  const engine = needsDocker ? await startEngine() : undefined
   try {
-    await makeImages(engine, values.fresh)
-    for (const [name, part] of Object.entries(PARTS)) {
-      if (!chosen.includes(name)) continue
-      const shown = await part({ engine, authority: authority.file, receiver })
-      say(`${name}: ${JSON.stringify(shown)}`)
+    if (engine) {
+      await makeImages(engine, values.fresh)
+      for (const [name, part] of Object.entries(IN_DOCKER))
+        if (chosen.includes(name))
+          say(`${name}: ${JSON.stringify(await part({ engine, authority: authority.file, receiver }))}`)
     }
+    if (chosen.includes('systemd'))
+      say(`systemd: ${JSON.stringify(await proveSystemd({ authority: authority.file, receiver }))}`)
   } finally {
-    await engine.stop()
+    await engine?.stop()
     await receiver.close()
     await authority.remove()
   }
