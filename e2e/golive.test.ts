@@ -50,17 +50,26 @@ test('the shop in examples/ passes every scenario, with JSON and JUnit reports',
 })
 
 // The loop on the page waits for half a minute before it asks a closed store again.
-test.runIf(process.env.SHOPWIRE_LONG)('the code on the docs pages passes every scenario', async () => {
+test.runIf(process.env.SHOPWIRE_LONG)('the code on the docs pages passes every scenario', () =>
+  passesByPages(),
+)
+
+test.skipIf(IS_SHORT)('the buyer on the page looks at /status after a 503, and survives an empty 502', () =>
+  passesByPages('unavailable', 'overloaded', 'bad-gateway'),
+)
+
+async function passesByPages(...only: string[]): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'shopwire-golive-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const blocks = (await readPages()).flatMap(codeBlocks)
   for (const { marks, code } of blocks) if (marks.file) await writeFile(join(folder, marks.file), code)
   const urls = await startShop(folder, PAGE_INTEGRATION, folder)
-  const { stdout } = await golive(['--json', ...argumentsFor(urls)])
+  const chosen = only.length > 0 ? ['--only', only.join()] : []
+  const { stdout } = await golive(['--json', ...chosen, ...argumentsFor(urls)])
   const report = JSON.parse(stdout) as GoliveReport
   expect(failuresOf(report)).toEqual([])
   expect(report).toMatchObject({ ok: true, not_run: 0 })
-})
+}
 
 test.skipIf(IS_SHORT)(
   'skips what the shop does not offer, says how to fix what fails, and JUnit lists both',

@@ -17,6 +17,15 @@ import { schemaChecksumsText } from './schema-checksums.ts'
 import { sdkConstantsText, sdkTypesText } from './sdk-contract.ts'
 import { webRoutesText } from './web-routes.ts'
 
+/** Written by hand, except for the number of scenarios of `shopwire golive` and their table. */
+const SCENARIO_COUNTS = [
+  'README.md',
+  'cli/README.md',
+  'docs/README.md',
+  'docs/guides/go-live.md',
+  'docs/guides/test-without-a-sandbox.md',
+]
+
 /** Generated files that are committed, so that a reviewer sees them change. `--check` only compares. */
 const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
   // Before the dump: a file that may not change is named before anything else is made of it.
@@ -34,6 +43,7 @@ const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
   { path: 'docs/conformance.md', make: conformancePage },
   { path: 'docs/self-hosting/checklist.md', make: async () => checklistPage(await readChecklist()) },
   { path: 'docs/database-roles.md', make: async () => databaseRolesPage() },
+  ...SCENARIO_COUNTS.map((path) => ({ path, make: () => withScenarios(path) })),
   { path: 'docs/reference/metrics.md', make: async () => metricsPage(await readMetrics()) },
   { path: 'docs/reference/public-names.md', make: publicNames },
   { path: 'deploy/monitoring/rules/slo.yml', make: async () => sloRulesText() },
@@ -143,6 +153,19 @@ function configurationPage(settings: Setting[]): string {
     ...rows,
     '',
   ].join('\n')
+}
+
+/** The pages that name the scenarios: how many, and in a table which. */
+async function withScenarios(path: string): Promise<string> {
+  const printed = execFileSync(process.execPath, ['cli/bin/shopwire.ts', 'golive', '--list', '--json'], {
+    encoding: 'utf8',
+  })
+  const { scenarios } = JSON.parse(printed) as { scenarios: { id: string; title: string }[] }
+  const rows = scenarios.map(({ id, title }) => `| \`${id}\` | ${title} |\n`).join('')
+  return (await readFile(path, 'utf8'))
+    .replace(/\b\d+ failure scenarios/g, `${scenarios.length} failure scenarios`)
+    .replace(/( [✓✗] +\d+\/)\d+/g, `$1${scenarios.length + 1}`)
+    .replace(/(\| Scenario \| What must be true \|\n\|---\|---\|\n)(\|.*\n)+/, `$1${rows}`)
 }
 
 interface Sentence {

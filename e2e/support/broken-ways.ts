@@ -16,7 +16,7 @@ const AFTER_COMMIT = ['lost-answer', 'unavailable-after', 'server-error-after']
 export const brokenWays = {
   'new-key-per-attempt': {
     fails: 'same-request',
-    also: [...AFTER_COMMIT, 'twice-at-once'],
+    also: [...AFTER_COMMIT, 'twice-at-once', 'bad-gateway'],
     beside: ['twice-in-a-row'],
   },
   'key-per-click': { fails: 'twice-in-a-row', also: ['twice-at-once'], beside: ['lost-answer'] },
@@ -34,17 +34,26 @@ export const brokenWays = {
   'ignores-retry-after': {
     fails: 'rate-limited-requests',
     also: ['rate-limited-orders'],
-    beside: ['unavailable'],
+    beside: ['lost-answer'],
   },
   'reuses-nonce': {
     fails: 'fresh-signature',
-    also: [...AFTER_COMMIT, 'unavailable', 'lost-event'],
+    also: [...AFTER_COMMIT, 'unavailable', 'bad-gateway', 'lost-event'],
     beside: ['dropped-connection'],
   },
   'reuses-timestamp': { fails: 'fresh-signature', beside: ['lost-answer'] },
   'drops-price-on-retry': { fails: 'same-request', also: AFTER_COMMIT, beside: ['twice-in-a-row'] },
-  'gives-up-on-lost-answer': { fails: 'lost-answer', also: ['dropped-connection'], beside: ['unavailable'] },
-  impatient: { fails: 'slow-answer', also: ['lost-answer', 'dropped-connection'], beside: ['unavailable'] },
+  'gives-up-on-lost-answer': {
+    fails: 'lost-answer',
+    also: ['dropped-connection', 'own-deadline'],
+    beside: ['unavailable'],
+  },
+  impatient: {
+    fails: 'slow-answer',
+    also: ['own-deadline', 'lost-answer', 'dropped-connection'],
+    beside: ['unavailable'],
+  },
+  'aborts-the-call': { fails: 'own-deadline', beside: ['lost-answer', 'slow-answer'] },
   'gives-up-on-408': { fails: 'request-timeout', beside: ['lost-answer'] },
   'gives-up-on-429': {
     fails: 'rate-limited-orders',
@@ -54,10 +63,18 @@ export const brokenWays = {
   'gives-up-on-500': { fails: 'server-error-after', also: ['same-request'], beside: ['lost-answer'] },
   'gives-up-on-503': {
     fails: 'unavailable-after',
-    also: ['unavailable'],
+    also: ['unavailable', 'overloaded'],
     beside: ['lost-answer'],
   },
-  '503-is-bought': { fails: 'unavailable', beside: ['lost-answer'] },
+  // Looks at /status have no account, so those of others would be taken for its own.
+  'ignores-status': {
+    fails: 'unavailable',
+    also: ['overloaded'],
+    beside: ['lost-answer'],
+    isAlone: true,
+  },
+  'gives-up-on-502': { fails: 'bad-gateway', beside: ['lost-answer', 'server-error-after'] },
+  '503-is-bought': { fails: 'unavailable', also: ['overloaded'], beside: ['lost-answer'] },
   'wrong-secret': {
     fails: 'genuine-event',
     beside: ['delivered', 'raw-bytes', 'forged-signature', 'cancelled'],

@@ -107,9 +107,13 @@ export async function startHandmadeIntegration(options: HandmadeIntegrationOptio
       ? 12
       : ATTEMPTS_MAX
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
-      const answer = await place(purchase, attempt).catch(() => undefined)
+      let isAborted = false
+      const answer = await place(purchase, attempt).catch((error: Error) => {
+        isAborted = error.name === 'TimeoutError'
+        return undefined
+      })
       if (answer && answer.status < 300) return bought(purchase, answer)
-      const verdict = await judge(purchase, answer)
+      const verdict = await judge(purchase, answer, isAborted)
       if (verdict) return verdict
       const statedS = Number(answer?.headers.get('retry-after') ?? 0)
       await sleep(waitMs(answer, statedS, attempt))
@@ -118,9 +122,16 @@ export async function startHandmadeIntegration(options: HandmadeIntegrationOptio
   }
 
   /** Undefined: ask again. */
-  async function judge(purchase: Purchase, answer: StoreAnswer | undefined): Promise<Answer | undefined> {
+  async function judge(
+    purchase: Purchase,
+    answer: StoreAnswer | undefined,
+    isAborted: boolean,
+  ): Promise<Answer | undefined> {
     const type = answer?.data.error?.type ?? ''
-    if (!answer) return is('gives-up-on-lost-answer', 'impatient') ? refused(purchase, 502) : undefined
+    if (!answer) {
+      if (is('aborts-the-call')) return isAborted ? refused(purchase, 504) : undefined
+      return is('gives-up-on-lost-answer', 'impatient') ? refused(purchase, 502) : undefined
+    }
     if (is('503-is-bought') && answer.status === 503) return { status: 200 }
     if (is('gives-up-on-408') && answer.status === 408) return refused(purchase, 502)
     if (is('gives-up-on-429') && answer.status === 429) return refused(purchase, 503)
@@ -130,6 +141,8 @@ export async function startHandmadeIntegration(options: HandmadeIntegrationOptio
     if (is('retries-sold-out') && type === 'item_unavailable') return undefined
     if (is('refused-is-bought') && answer.status === 409) return { status: 200 }
     if (is('follows-price') && type === 'price_changed') return followPrice(purchase)
+    if (type === 'service_unavailable' && !is('ignores-status')) await call('GET', '/status')
+    if (is('gives-up-on-502') && answer.status === 502) return refused(purchase, 502)
     if (type === 'store_closed') {
       if (is('hammers-closed')) return undefined
       const { data } = await call('GET', '/status')
@@ -197,12 +210,12 @@ export async function startHandmadeIntegration(options: HandmadeIntegrationOptio
         'X-Api-Signature': createHmac('sha256', key.secret).update(canonical).digest('hex'),
       },
       body: body || null,
-      signal: AbortSignal.timeout(is('impatient') ? 1_000 : TIMEOUT_MS),
+      signal: AbortSignal.timeout(is('impatient') ? 1_000 : is('aborts-the-call') ? 4_000 : TIMEOUT_MS),
     })
     return {
       status: response.status,
       headers: response.headers,
-      data: (await response.json()) as StoreAnswer['data'],
+      data: parsed(await response.text()),
     }
   }
 
@@ -314,5 +327,14 @@ export async function startHandmadeIntegration(options: HandmadeIntegrationOptio
       reconcile: `${url}/reconcile`,
     },
     stop: server.close,
+  }
+}
+
+/** A proxy's answer may have no JSON. */
+function parsed(text: string): StoreAnswer['data'] {
+  try {
+    return JSON.parse(text) as StoreAnswer['data']
+  } catch {
+    return {}
   }
 }

@@ -1,7 +1,7 @@
 import type { RecordedRequest } from '@shopwire/emulator'
 import { printable } from '../terminal/paint.ts'
 import { describeAnswer } from './app.ts'
-import type { Outcome } from './harness.ts'
+import type { Harness, Outcome } from './harness.ts'
 import { Problem } from './problem.ts'
 
 /** Expects one order at the price the customer was shown, paid once, and that the app reports it. */
@@ -66,6 +66,21 @@ export function expectAtMost(outcome: Outcome, ordersMax: number): void {
   throw problem(
     outcome,
     `${ordersMax === 1 ? 'One purchase' : `${ordersMax} purchases`} became ${orders.length} orders, each paid, under the keys ${keys.join(', ')}.`,
+  )
+}
+
+/** Expects that after the first attempt, which got 503, the app looked at GET /status before the second. */
+export async function expectLookBetween(
+  harness: Harness,
+  { purchase, attempts }: Pick<Outcome, 'purchase' | 'attempts'>,
+): Promise<void> {
+  const [first, second] = attempts
+  if (!first || !second) return
+  const looks = await harness.looksAtStatus(purchase)
+  if (looks.some(({ seq }) => seq > first.seq && seq < second.seq)) return
+  throw problem(
+    { attempts },
+    'After a 503 your code sent the order again without having looked at GET /status.',
   )
 }
 

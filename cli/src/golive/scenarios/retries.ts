@@ -1,5 +1,5 @@
 import type { FaultToArm } from '../emulator.ts'
-import { expectAtMost, expectBoughtOnce, problem } from '../expectations.ts'
+import { expectAtMost, expectBoughtOnce, expectLookBetween, problem } from '../expectations.ts'
 import type { Harness } from '../harness.ts'
 import type { Scenario } from '../scenario.ts'
 
@@ -8,6 +8,8 @@ const RETRY_AFTER_S = 2
 /** Timers may fire slightly early, and clocks are read in whole milliseconds. */
 const TIMER_MS = 50
 const SLOW_MS = 3_000
+/** Longer than the deadlines that callers give a whole purchase while a customer waits. */
+const HELD_MS = 5_000
 
 const retryWithTheSameKey =
   'Store the idempotency key and the cart before the first attempt, and send the same again until there is an answer. The SDK does this automatically.'
@@ -70,10 +72,11 @@ export const retries: readonly Scenario[] = [
     title: '503 service_unavailable, nothing bought: retried',
     needs: [],
     does: 'The store answers 503 once and has not bought.',
-    means: 'A sale is lost, or a customer sees a purchase that does not exist.',
-    fix: `After 503 the outcome is unknown. ${retryWithTheSameKey}`,
+    means:
+      'A sale is lost, a customer sees a purchase that does not exist, or your orders add to the load that keeps the store from answering.',
+    fix: `After 503 the outcome is unknown: look at GET /status, and when the api is up, send the order again. ${retryWithTheSameKey}`,
     docs: 'reference/errors/service_unavailable.md',
-    run: boughtOnceDespite({ name: 'unavailable' }),
+    run: looksBeforeItRetries({ name: 'unavailable' }),
   },
   {
     id: 'unavailable-after',
@@ -96,6 +99,26 @@ export const retries: readonly Scenario[] = [
     run: boughtOnceDespite({ name: 'server_error', after_commit: true }),
   },
   {
+    id: 'overloaded',
+    title: '503 under load: waits as long as Retry-After says, then buys',
+    needs: [],
+    does: 'The store has too much to do and refuses the order once: 503 with Retry-After: 2.',
+    means: 'Sales are lost in the busiest minutes, or your retries keep the store busy.',
+    fix: 'Wait for Retry-After and look at GET /status, then send the same request again with a fresh signature.',
+    docs: 'reference/errors/service_unavailable.md',
+    run: looksBeforeItRetries({ name: 'overloaded' }),
+  },
+  {
+    id: 'bad-gateway',
+    title: 'An empty 502 of a proxy, although bought: found, not bought twice',
+    needs: [],
+    does: 'The store buys, and a proxy answers 502 without a body.',
+    means: 'Your code ends with an error about the empty body, and loses an order that you paid.',
+    fix: `An answer that is not JSON is no answer. ${retryWithTheSameKey}`,
+    docs: `${ONCE}#in-code`,
+    run: boughtOnceDespite({ name: 'bad_gateway', after_commit: true }),
+  },
+  {
     id: 'slow-answer',
     title: 'A slow answer is waited for, or the order is retried with the same key',
     needs: [],
@@ -104,6 +127,17 @@ export const retries: readonly Scenario[] = [
     fix: `Wait 20 seconds for an order; after your timeout continue as after a lost answer. ${retryWithTheSameKey}`,
     docs: `${ONCE}#buy-exactly-once`,
     run: boughtOnceDespite({ name: 'slow_answer', ms: SLOW_MS }),
+  },
+  {
+    id: 'own-deadline',
+    title: 'An order that your own deadline ends stays open, and is asked for again',
+    needs: [],
+    does: `The order is bought, and its answer does not come for ${HELD_MS / 1000} seconds.`,
+    means:
+      'A deadline on the whole call, or an abort of yours, makes a purchase look failed that was bought and paid.',
+    fix: `What your own deadline or AbortSignal ends has an unknown outcome (isOutcomeUnknown of the SDK): answer 202, keep the purchase open, and settle it later. ${retryWithTheSameKey}`,
+    docs: `${ONCE}#buy-exactly-once`,
+    run: boughtOnceDespite({ name: 'slow_answer', ms: HELD_MS }),
   },
   {
     id: 'same-request',
@@ -131,6 +165,14 @@ export const retries: readonly Scenario[] = [
 
 function boughtOnceDespite(fault: FaultToArm): Scenario['run'] {
   return async (harness) => expectBoughtOnce(await harness.withFault(fault, () => harness.buy()))
+}
+
+function looksBeforeItRetries(fault: FaultToArm): Scenario['run'] {
+  return async (harness) => {
+    const outcome = await harness.withFault(fault, () => harness.buy())
+    await expectLookBetween(harness, outcome)
+    expectBoughtOnce(outcome)
+  }
 }
 
 function waitsForRetryAfter(bucket: 'req' | 'orders'): Scenario['run'] {
