@@ -32,7 +32,7 @@ const answers: Readonly<Record<string, unknown>> = {
   '/v1/balance': { balance_cents: ORDERS, currency: ORDERS },
   '/v1/catalogue/1': {
     ...{ id: ORDERS, name: ORDERS, type: ORDERS, collection: ORDERS, image: ORDERS },
-    ...{ price_cents: 1, sellable: true, available_until: '\x1b[2J\x1b[3J' },
+    ...{ price_cents: 1, currency: ORDERS, stock: ORDERS, sellable: true, available_until: '\x1b[2J\x1b[3J' },
   },
   '/v1/webhook': {
     ...{ webhook_url: ORDERS, pending: ORDERS, failed: ORDERS, last_error: ORDERS },

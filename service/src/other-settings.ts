@@ -1,9 +1,11 @@
 /**
- * Names with our prefix that other programs of this repository read: the SDK, the callers' command line, Compose, tests, benchmarks and
- * `npm run dev`. The service ignores them instead of reporting a mistake. A test compares the list with the sources.
+ * Names with our prefix that other programs of this repository read: the SDK, the callers' command line, what installs and upgrades a
+ * store, tests, benchmarks and `npm run dev`. The service ignores them instead of reporting a mistake. A test compares the list with the
+ * sources.
  */
 export const OTHER_SETTINGS: ReadonlySet<string> = new Set([
   'SHOPWIRE_ACCOUNT',
+  'SHOPWIRE_ADMIN_POD',
   'SHOPWIRE_API_KEY',
   'SHOPWIRE_DASHBOARD_URL',
   'SHOPWIRE_TOKEN',
@@ -15,11 +17,14 @@ export const OTHER_SETTINGS: ReadonlySet<string> = new Set([
   'SHOPWIRE_DEBUG',
   'SHOPWIRE_E2E_BATCHING',
   'SHOPWIRE_E2E_SHORT',
+  'SHOPWIRE_IMAGE',
   'SHOPWIRE_LONG',
+  'SHOPWIRE_NAMESPACE',
   'SHOPWIRE_PG_BIN',
   'SHOPWIRE_PROFILE',
   'SHOPWIRE_PROGRAMS',
   'SHOPWIRE_REDIS_BIN',
+  'SHOPWIRE_SETTINGS',
   'SHOPWIRE_SHOTS',
   'SHOPWIRE_STARTS',
   'SHOPWIRE_USER',

@@ -42,7 +42,7 @@ import { verifyEncryptionKeys } from '../src/platform/key-checks.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { createRemovalLimit } from '../src/platform/removal-limit.ts'
-import { markBehind } from '../src/platform/store-position.ts'
+import { markBehind, noteJournalProblem } from '../src/platform/store-position.ts'
 import { deleteOldHeartbeats, recordHeartbeat, recordWorkerStop } from '../src/platform/worker-heartbeats.ts'
 import { createLinkVault } from '../src/supply/gift-link.ts'
 import { openJournalFolder } from '../src/supply/journal-files.ts'
@@ -410,6 +410,7 @@ async function recoverFromLoss(
   })
   await database.asOwner('update database_identity set compared_start = null')
   await keep()
+  await noteJournalProblem(worker, 'test')
   await markBehind(worker, 'test')
   const { kept } = await operator.compareWithJournal(journal, { from: undefined, apply: true })
   expect(kept).toEqual({ recorded: 2, set_aside: 1, given_back: 2, taken_back: 1 })
