@@ -23,7 +23,10 @@ export const NOT_RUN: readonly { readonly lines: RegExp; readonly why: string }[
       /^docs\/self-hosting\/install\.md: |: (docker |\.\/shopwire |echo \w+=\S+ >> \.env)|image\/Dockerfile/,
     why: 'needs a Docker engine; `npm run kit` runs the install page as it is printed',
   },
-  { lines: /: (kubectl|helm) /, why: 'needs a cluster; proof/test/chart.test.ts renders what is applied' },
+  {
+    lines: /: (kubectl|helm) |^docs\/self-hosting\/kubernetes\.md: \(umask/,
+    why: 'needs a cluster; proof/test/chart.test.ts renders what is applied',
+  },
   {
     lines: /^docs\/runbooks\/alerts\//,
     why: 'needs Prometheus and faults of a machine; `npm run drills` raises each alert and runs its page',
@@ -37,8 +40,8 @@ export const NOT_RUN: readonly { readonly lines: RegExp; readonly why: string }[
     why: 'paths of an installed release; e2e/rolling-upgrade and e2e/backups run the same scripts on folders of their own',
   },
   {
-    lines: /^docs\/runbooks\/promote-a-standby\.md: pg_ctl/,
-    why: 'ends a server that e2e/restores.test.ts has already killed',
+    lines: /^docs\/runbooks\/restore\.md: (pg_ctl|mv |curl )/,
+    why: 'paths and addresses of a store that is lost; e2e/restores.test.ts ends the server in its own way, and `npm run kit` restores one',
   },
   { lines: /^examples\//, why: 'e2e/examples.test.ts starts each program itself, on ports of its own' },
   {
