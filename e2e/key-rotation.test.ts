@@ -83,7 +83,9 @@ test('threat 65: a new encryption key under load, one process after the other, v
   // Keys made from now on are sealed under the new one, and nothing needs the old one.
   await system.createKey(buyer.account_id)
   const { keys } = await system.admin('encryption', 'status')
-  expect(keys).toEqual([{ id: 'b', secrets: expect.any(Number), configured: true, active: true, wrong: false }])
+  expect(keys).toEqual([
+    { id: 'b', secrets: expect.any(Number), configured: true, active: true, wrong: false },
+  ])
   for (const each of system.ports)
     expect((await exchange(each, sign(buyer.key, 'GET', '/v1/ping').bytes)).status).toBe(200)
   expect((await system.admin('verify')).violations ?? []).toEqual([])
