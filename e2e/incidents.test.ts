@@ -263,7 +263,7 @@ test('leaked-encryption-key: all is encrypted anew under another key, the old on
 test('encryption-key: a lost key is named until it is put back', async () => {
   const [id = ''] = (system.settings.SHOPWIRE_ENCRYPTION_KEYS ?? '').split(':')
   const lost = await open('encryption-key', { SHOPWIRE_ENCRYPTION_KEYS: newEncryptionKey(id) })
-  await lost.run('first')
+  expect(await lost.run('first')).toMatch(new RegExp(`${id} .* WRONG`))
   expect(await lost.run('restored')).toMatch(
     new RegExp(`FAILED +The encryption keys.*"${id}".*does not match`),
   )
