@@ -48,7 +48,7 @@ export async function cancelOrder(
   await giveBackLinks(tx, vault, order, nowMs)
   await recordEvent(tx, { type: 'order.cancelled', account_id, order_id }, nowMs)
   await endOrderJob(tx, order, is_owed)
-  await countUnassigned(tx, allOf(open))
+  await countUnassigned(tx, minusMissing(open))
   return { order: await finalOrder(tx, order, 'cancelled'), isNew: true }
 }
 
@@ -109,12 +109,12 @@ export async function deliverByHand(
   }
   await finishDelivery(tx, journal, order, nowMs)
   await endOrderJob(tx, order, is_owed)
-  await countUnassigned(tx, allOf(open))
+  await countUnassigned(tx, minusMissing(open))
   return { order: await finalOrder(tx, order, 'delivered'), isNew: true }
 }
 
 /** No unit of these lines waits for a link any more. */
-const allOf = (open: readonly OpenLine[]) =>
+const minusMissing = (open: readonly OpenLine[]) =>
   open.map(({ item_id, missing }) => ({ item_id, units: -missing }))
 
 function checkLinks(links: readonly string[]): string[] {

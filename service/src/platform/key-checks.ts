@@ -12,8 +12,7 @@ const CHECK_TEXT = 'shopwire encryption key check'
 export async function verifyEncryptionKeys(db: Db, keyring: Keyring): Promise<void> {
   for (const kek_id of keyring.kekIds) {
     const check = (await selectCheck(db, kek_id)) ?? (await storeCheck(db, keyring, kek_id))
-    const text = await openOrNothing(keyring, check.check_sealed, bindingOf(kek_id))
-    if (text !== CHECK_TEXT) throw new WrongEncryptionKey(kek_id)
+    if (!(await opensCheck(keyring, kek_id, check))) throw new WrongEncryptionKey(kek_id)
   }
 }
 
@@ -26,8 +25,7 @@ export async function compareEncryptionKeys(db: Queryable, keyring: Keyring): Pr
     const check = await selectCheck(db, kek_id)
     if (!check)
       throw new Unavailable('key check', new Error(`no API or worker has used the key ${kek_id} yet`))
-    const text = await openOrNothing(keyring, check.check_sealed, bindingOf(kek_id))
-    if (text !== CHECK_TEXT) throw new WrongEncryptionKey(kek_id)
+    if (!(await opensCheck(keyring, kek_id, check))) throw new WrongEncryptionKey(kek_id)
   }
 }
 
@@ -36,8 +34,7 @@ export async function wrongEncryptionKeys(db: Queryable, keyring: Keyring): Prom
   const wrong = new Set<string>()
   for (const kek_id of keyring.kekIds) {
     const check = await selectCheck(db, kek_id)
-    if (check && (await openOrNothing(keyring, check.check_sealed, bindingOf(kek_id))) !== CHECK_TEXT)
-      wrong.add(kek_id)
+    if (check && !(await opensCheck(keyring, kek_id, check))) wrong.add(kek_id)
   }
   return wrong
 }
@@ -76,13 +73,13 @@ async function storeCheck(db: Db, keyring: Keyring, kek_id: string): Promise<Che
   return (await selectCheck(db, kek_id)) as Check
 }
 
-async function openOrNothing(keyring: Keyring, sealed: Buffer, binding: RowBinding) {
+async function opensCheck(keyring: Keyring, kek_id: string, { check_sealed }: Check): Promise<boolean> {
   try {
-    return await keyring.open(sealed, binding)
+    return (await keyring.open(check_sealed, bindingOf(kek_id))) === CHECK_TEXT
   } catch (error) {
     // The key provider did not answer, which does not mean that the key is wrong.
     if (error instanceof Unavailable || error instanceof KekNotObtained) throw error
-    return undefined
+    return false
   }
 }
 
