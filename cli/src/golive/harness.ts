@@ -100,12 +100,14 @@ export class Harness {
   /** Sends the purchase once and waits for its outcome. */
   async buy(purchase?: Purchase): Promise<Outcome> {
     const wanted = purchase ?? (await this.newPurchase())
-    return this.settle(wanted, await this.click(wanted))
+    // Another purchase may have had the same cart.
+    const { length: before } = await this.ordersFor(wanted)
+    return this.settle(wanted, await this.click(wanted), before)
   }
 
   /** Waits until the app has finished a purchase, and collects its outcome. */
-  async settle(purchase: Purchase, answer: AppAnswer): Promise<Outcome> {
-    const said = await this.#whatItSays(purchase, answer)
+  async settle(purchase: Purchase, answer: AppAnswer, ordersBefore = 0): Promise<Outcome> {
+    const said = await this.#whatItSays(purchase, answer, ordersBefore)
     this.said.set(purchase, said)
     // The emulator records a request after its answer was sent, so the app may finish before the record exists.
     const attempts = await until(async () => {
@@ -227,7 +229,7 @@ export class Harness {
     return { purchase, order, delivered: delivery.body, delivery }
   }
 
-  async #whatItSays(purchase: Purchase, answer: AppAnswer): Promise<Outcome['said']> {
+  async #whatItSays(purchase: Purchase, answer: AppAnswer, ordersBefore: number): Promise<Outcome['said']> {
     if (answer.status !== 202) return isTwoHundred(answer) ? 'bought' : 'not_bought'
     if (this.app.urls.state) {
       const state = await this.untilState(purchase, ({ status }) => saysSettled(status) !== undefined)
@@ -237,7 +239,7 @@ export class Harness {
     let seen = -1
     let silentSince = performance.now()
     const bought = await until(async () => {
-      if ((await this.ordersFor(purchase)).length > 0) return 'bought' as const
+      if ((await this.ordersFor(purchase)).length > ordersBefore) return 'bought' as const
       const attempts = (await this.attemptsFor(purchase)).length
       if (attempts !== seen) silentSince = performance.now()
       seen = attempts
