@@ -39,14 +39,15 @@ export function createBuyer(account_id: string, key: Key, journal: Journal): Buy
   }
   const place = (via: Connection, order: OrderRequest) => send(via, 'POST', '/v1/orders', order)
   const get = async (port: number, target: string) => {
-    // As callers do: after a failover the record of used nonces is renewed first.
+    // As callers do: after a failover the record of used nonces is renewed first, and what was signed before is refused.
     const answer = await until(
       async () => {
         const one = await once(port, (via) => send(via, 'GET', target))
-        return one.status === 503 ? undefined : one
+        const isSignedAgain = one.status === 401 && one.body?.error?.type === 'timestamp_out_of_range'
+        return one.status === 503 || isSignedAgain ? undefined : one
       },
       SETTLED_MS_MAX,
-      () => `${target} is answered with 503`,
+      () => `${target} is answered with 503, or as if it had been signed before`,
     )
     if (answer.status !== 200) throw new Error(`${target}: ${answer.status} ${JSON.stringify(answer.body)}`)
     return answer.body
