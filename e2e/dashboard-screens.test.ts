@@ -1,6 +1,6 @@
 import { START_MS_MAX } from '@shopwire/harness'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, type ExpectStatic, expect, test } from 'vitest'
 import { type DemoStore, makeDemoStore, signInAs } from './support/dashboard/demo-store.ts'
 import { hostileFindings, makeHostileAccount } from './support/dashboard/hostile-account.ts'
 import { linkIn } from './support/dashboard/mail-sink.ts'
@@ -39,10 +39,10 @@ beforeAll(async () => {
 }, START_MS_MAX)
 afterAll(() => world?.stop())
 
-test.concurrent('a busy account', { timeout: WALK_MS_MAX }, async () => {
+test.concurrent('a busy account', { timeout: WALK_MS_MAX }, async ({ expect }) => {
   const { page } = await signInAs(world, demo, 'owner')
   const walk = createWalk({ page, account: 'full', looks, mustOpen: true })
-  await expectOwnRows(page)
+  await expectOwnRows(page, expect)
   for (const screen of pages) await walk.visit(screen)
   for (const screen of openings) await walk.visit(screen, looks)
   expect(walk.problems).toEqual([])
@@ -50,7 +50,7 @@ test.concurrent('a busy account', { timeout: WALK_MS_MAX }, async () => {
 })
 
 /** Of every page and filter, although the rows before stay on the screen until the answer is there. */
-async function expectOwnRows(page: Page) {
+async function expectOwnRows(page: Page, expect: ExpectStatic) {
   await page.goto('/orders')
   const rows = page.getByRole('row').filter({ has: page.locator('[data-row-link]') })
   const newest = await rows.first().textContent()

@@ -60,7 +60,10 @@ const untilDelivered = (buyer: Buyer, id: string) =>
   )
 
 // The three do not touch each other's figures, so they share the system and the time.
-test.concurrent('an empty pool shows within 15 s and is gone within 30 s of a load', async ({ annotate }) => {
+test.concurrent('an empty pool shows within 15 s and is gone within 30 s of a load', async ({
+  annotate,
+  expect,
+}) => {
   const [item = ''] = await shop.sell(1)
   const buyer = await shop.openBuyer(100)
   await untilMetric(worker, 'shopwire_pools_empty', (value) => value === 0, GONE_MS_MAX)

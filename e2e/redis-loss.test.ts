@@ -132,6 +132,7 @@ test.concurrent('threat 14: while Redis is frozen requests get 503, and a captur
 })
 
 test.concurrent('while Redis is down /readyz, /status, metric and log say so, the process stays in use, and the runbook ends it', async (context) => {
+  const { expect } = context
   const { system, redis, key } = await openSystem(context)
   const api = system.apis[0] as ApiProcess
   const look = async () => {
