@@ -148,6 +148,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
   gauge('ShopwirePaymentReview', 'shopwire_payment_reviews', 0, 1),
   gauge('ShopwirePaymentsNotReconciled', 'shopwire_payments_reconciled_timestamp_seconds', NOW_AND, -3 * DAY),
   gauge('ShopwireRefundRuleHeld', 'shopwire_refund_rule_held', 0, 1),
+  counter('ShopwirePricesBeyondBounds', 'shopwire_prices_beyond_bounds_total', { clearMin: 15 }),
   counter('ShopwireEvidenceLost', 'shopwire_evidence_lost_total', { clearMin: 15 }),
   {
     alert: 'ShopwireSupplierFailing',

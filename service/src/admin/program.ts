@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from 'commander'
 import { AdmissionMismatchError } from '../operations/operator.ts'
+import { OPERATOR_TOKEN_DAYS_WARNED } from '../operations/operator-tokens.ts'
 import { UNCONFIRMED_CODE, UNJOURNALLED_CODE } from '../platform/database-identity.ts'
 import { Refusal, Unavailable } from '../platform/trouble.ts'
 import { accountCommands } from './accounts.ts'
@@ -21,7 +22,7 @@ import { NotDoneError, printable, printableLines } from './print.ts'
 import { recoverCommands } from './recover.ts'
 import { checkSchemaFirst, SchemaMismatchError, worksOnDatabase } from './schema-check.ts'
 import { sealCommands } from './seals.ts'
-import { statusCommand, TOKEN_DAYS_WARNED } from './status.ts'
+import { statusCommand } from './status.ts'
 import { storeCommands } from './store.ts'
 import { supplyCommands } from './supply.ts'
 import { red } from './terminal.ts'
@@ -108,7 +109,7 @@ export function createProgram(context: CommandContext): { program: Command; isJs
 
 function warnOfTokenEnd(endsAt: Date | undefined, { err, nowMs }: CommandContext): void {
   const days = endsAt && Math.floor((endsAt.getTime() - nowMs()) / DAY_MS)
-  if (days !== undefined && days < TOKEN_DAYS_WARNED)
+  if (days !== undefined && days < OPERATOR_TOKEN_DAYS_WARNED)
     err(
       `Warning: your operator token ends in ${days} days. Make the next one with it: shopwire-admin operators add <your address>\n`,
     )

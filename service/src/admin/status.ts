@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { problemsOf, readBackupStatus } from '../operations/backup-status.ts'
+import { OPERATOR_TOKEN_DAYS_WARNED } from '../operations/operator-tokens.ts'
 import type { StoreStatus } from '../operations/store-status.ts'
 import type { CommandContext } from './command-context.ts'
 import { age, day, print, printable } from './print.ts'
@@ -16,7 +17,6 @@ const WAITING_S_MAX = 3_600
 const MAIL_S_MAX = 900
 const VERIFY_AGE_S_MAX = 8 * DAY_S
 const CERTIFICATE_DAYS_MIN = 14
-export const TOKEN_DAYS_WARNED = 14
 const NOT_KNOWN = 'not known'
 
 interface Elsewhere {
@@ -113,7 +113,7 @@ function attentionOf(status: StoreStatus, { backups, certificate_days, token_end
       `the certificate of the API ends in ${Math.floor(certificate_days ?? 0)} days: let the proxy renew it`,
     ],
     [
-      token_ends_at !== undefined && daysUntil(token_ends_at, now) < TOKEN_DAYS_WARNED,
+      token_ends_at !== undefined && daysUntil(token_ends_at, now) < OPERATOR_TOKEN_DAYS_WARNED,
       `your operator token ends in ${Math.floor(daysUntil(token_ends_at ?? now, now))} days: operators add`,
     ],
   ]

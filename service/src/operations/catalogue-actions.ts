@@ -1,7 +1,7 @@
 import { type Imported, type ImportOptions, importCatalogue } from '../catalogue/import.ts'
 import type { ItemTexts } from '../catalogue/import-file.ts'
 import { type ChangedOne, type ItemFacts, setItem } from '../catalogue/item.ts'
-import type { PriceBounds } from '../catalogue/price-bounds.ts'
+import { objectionToPrices, PRICE_BOUNDS, type PriceBounds } from '../catalogue/price-bounds.ts'
 import {
   cancelStoreWindow,
   planStoreWindow,
@@ -11,7 +11,10 @@ import {
 } from '../catalogue/store-state.ts'
 import type { Act } from './act.ts'
 
-export { PRICE_BOUNDS } from '../catalogue/price-bounds.ts'
+export { PRICE_BOUNDS }
+
+/** In the details of an action whose prices changed further than the command allows without a flag: an alert asks whether it was meant. */
+export const BEYOND_BOUNDS = { prices_beyond_bounds: true } as const
 
 /** What an operator may change about what is for sale, and about whether the store takes orders. */
 export function catalogueActions(act: Act) {
@@ -23,7 +26,7 @@ export function catalogueActions(act: Act) {
     ): Promise<Imported> =>
       act('catalogue.import', async (tx, nowMs) => {
         const result = await importCatalogue(tx, items, options, nowMs)
-        const { added, changed, taken_from_sale, back_on_sale, unchanged } = result.difference
+        const { added, changed, taken_from_sale, back_on_sale, unchanged, items_before } = result.difference
         return {
           result,
           target: 'catalogue',
@@ -36,6 +39,7 @@ export function catalogueActions(act: Act) {
             taken_from_sale: taken_from_sale.length,
             back_on_sale: back_on_sale.length,
             unchanged,
+            ...(objectionToPrices(changed, PRICE_BOUNDS, items_before) && BEYOND_BOUNDS),
           },
         }
       }),
@@ -47,7 +51,9 @@ export function catalogueActions(act: Act) {
     ): Promise<ChangedOne> =>
       act('catalogue.set', async (tx, nowMs) => {
         const result = await setItem(tx, item_id, wanted, nowMs, prices)
-        return { result, target: item_id, details: { changes: result.changes, revision: result.revision } }
+        const { changes, revision, item } = result
+        const isFar = objectionToPrices([{ ...item, changes }], PRICE_BOUNDS) !== undefined
+        return { result, target: item_id, details: { changes, revision, ...(isFar && BEYOND_BOUNDS) } }
       }),
 
     setStore: (is_open: boolean, reason: string | null): Promise<StoreState> =>

@@ -23,6 +23,8 @@ export interface NewOperator {
 }
 
 export const OPERATOR_TOKEN_DAYS_MAX = 365
+/** The alert has the same: deploy/monitoring/rules/processes.yml. */
+export const OPERATOR_TOKEN_DAYS_WARNED = 7
 const DAY_MS = 86_400_000
 const TOKEN_FORM = /^swo_[A-Za-z0-9_-]{43}$/
 /** Held while the first operator is added, so that two do not both become the first. */

@@ -2,16 +2,17 @@ import { type Db, type Queryable, sql, timed } from '../platform/db.ts'
 import type { Log } from '../platform/log.ts'
 import { JOB_STATES, type Metrics, QUEUES, SUPPLIER_NAMES_MAX } from '../platform/metrics.ts'
 import { DELIVER_QUEUE } from '../webhooks/endpoint.ts'
+import { BEYOND_BOUNDS } from './catalogue-actions.ts'
+import { OPERATOR_TOKEN_DAYS_WARNED } from './operator-tokens.ts'
 
 export const FIGURES_EVERY_MS = 5_000
+const DAY_S = 86_400
 /** Figures older than this are not exposed: a gauge that stands still says that all is well. */
 const STALE_MS = 15_000
 /** The statement takes at most this share of the time, however large the store: it is run less often when it is slow. */
 const SHARE_MAX = 0.05
 /** Newest entries of the audit log that are looked at; operators do not act more often than this in five seconds. */
 const ACTIONS_MAX = 500
-/** As the alert has it. */
-const TOKEN_WARNED_S = 7 * 86_400
 
 export interface StoreFigures {
   /** To be called every few seconds. */
@@ -91,7 +92,8 @@ export function exposeStoreFigures({
     const isNew = ({ id }: { id: string }) => countedActions !== undefined && !countedActions.has(id)
     for (const { action } of isLeader ? actions.filter(isNew) : []) {
       if (action === 'order.cancel') metrics.refunds.inc({ cause: 'operator' })
-      else metrics.ordersDeliveredByHand.inc()
+      else if (action === 'order.deliver') metrics.ordersDeliveredByHand.inc()
+      else metrics.pricesBeyondBounds.inc()
     }
     countedActions = new Set(actions.map(({ id }) => id))
   }
@@ -111,8 +113,9 @@ export function exposeStoreFigures({
       }
     },
     warning() {
-      const endsAtS = fresh()?.token_ends_at_s
-      if (endsAtS == null || endsAtS - Date.now() / 1_000 > TOKEN_WARNED_S) return undefined
+      const { token_ends_at_s: endsAtS, now_s } = fresh() ?? {}
+      if (endsAtS == null || now_s === undefined || endsAtS - now_s > OPERATOR_TOKEN_DAYS_WARNED * DAY_S)
+        return undefined
       const [day] = new Date(endsAtS * 1_000).toISOString().split('T')
       return `a token of an operator ends on ${day}: shopwire-admin operators list`
     },
@@ -155,6 +158,8 @@ interface Figures {
   readonly payment_reviews: number
   readonly reconciled_at_s: number | null
   readonly token_ends_at_s: number | null
+  /** By the database. */
+  readonly now_s: number
   readonly is_open: boolean
 }
 
@@ -188,7 +193,8 @@ const readActions = (db: Queryable) =>
              order by id desc
              limit ${ACTIONS_MAX}) a
      where a.action in ('order.cancel', 'order.deliver')
-       and a.details @> '{"isNew": true}'`)
+       and a.details @> '{"isNew": true}'
+        or a.details @> ${JSON.stringify(BEYOND_BOUNDS)}::jsonb`)
 
 /**
  * Every part reads an index or a small table, except for `jobs` and `item_supply`, which are read as a whole: 200,000 jobs and
@@ -242,6 +248,7 @@ export const readFigures = (db: Queryable) =>
                       from operator_tokens
                      where revoked_at is null
                      group by email) t) as token_ends_at_s,
+           extract(epoch from c.now)::float8 as now_s,
            store_is_open() as is_open
       from clock c
      cross join (select count(*) as orders_waiting,

@@ -379,6 +379,11 @@ export function createMetrics(version: string, processes: readonly ProcessKind[]
         'Cause "refund_rule": orders could not be delivered in time; see shopwire-admin orders waiting.',
       labels: { cause: ['operator', 'refund_rule'] },
     }),
+    pricesBeyondBounds: counter(WORKER, {
+      name: 'shopwire_prices_beyond_bounds_total',
+      help: 'Changes of the catalogue that needed --price-factor-max or --price-share-max, read from the audit log by one worker.',
+      action: 'Ask whoever made it whether it was meant: shopwire-admin audit.',
+    }),
     refundRuleHeld: gauge(WORKER, {
       name: 'shopwire_refund_rule_held',
       help: '1 while the refund rule has reached its limit and waits for an operator.',

@@ -149,6 +149,20 @@ test('what operators cancel or deliver by hand is counted by the leader alone, o
   expect(await other.value('shopwire_orders_waiting')).toBeUndefined()
 })
 
+test('a change of prices beyond the bounds of the commands is counted, any other is not', async () => {
+  const { refresh, value } = figures()
+  const price = (cents: string, factorMax: number) =>
+    shop.operator.setItem(BY_HAND, { price_cents: cents }, { factorMax })
+  await refresh()
+  await price('300', 1_000)
+  await price('900', 3)
+  await refresh()
+  const before = Number(await value('shopwire_prices_beyond_bounds_total'))
+  await price('90', 10)
+  await refresh()
+  expect(Number(await value('shopwire_prices_beyond_bounds_total')) - before).toBe(1)
+})
+
 test('figures that could not be read again have an age, and are gone when they are too old', async () => {
   let isGone = false
   const db = {
