@@ -5,6 +5,7 @@ import { refuse } from '../platform/trouble.ts'
 import type { CommandContext } from './command-context.ts'
 import { parseLimit } from './parse.ts'
 import { print, table } from './print.ts'
+import { progressOf } from './progress.ts'
 
 const SHOWN = 7
 
@@ -60,7 +61,11 @@ export function sealCommands(program: Command, context: CommandContext): void {
       'write everything that was sealed to a file that "verify --export" checks without a database',
     )
     .action(async ({ file }: { file: string }, command: Command) => {
-      const written = await context.longRunningReads().exportSealed(file)
+      const progress = progressOf(command, context, 'segments written')
+      const written = await context
+        .longRunningReads()
+        .exportSealed(file, (done, total) => progress.at(done, total))
+        .finally(() => progress.end())
       print(
         command,
         context,

@@ -75,6 +75,18 @@ export function supplyCommands(program: Command, context: CommandContext): void 
 function poolCommands(program: Command, context: CommandContext) {
   const pool = program.command('pool').description('links loaded ahead, ready to be sold')
 
+  async function examined<Result>(
+    command: Command,
+    item: string,
+    isSetAside: boolean,
+    examine: (progress: (done: number) => void) => Promise<Result>,
+  ): Promise<Result> {
+    const total = await context.reads().countPoolLinks(item, isSetAside)
+    const progress = progressOf(command, context, 'links opened')
+    progress.at(0, total)
+    return examine((done) => progress.at(done, Math.max(done, total))).finally(() => progress.end())
+  }
+
   pool
     .command('load')
     .argument('<item>')
@@ -173,7 +185,9 @@ function poolCommands(program: Command, context: CommandContext) {
     .argument('<item>')
     .description('put an item’s links that were set aside back on sale, once they can be decrypted')
     .action(async (item: string, _options, command: Command) => {
-      const done = await context.operator().restorePool(item)
+      const done = await examined(command, item, true, (progress) =>
+        context.operator().restorePool(item, progress),
+      )
       print(
         command,
         context,
@@ -196,7 +210,9 @@ function poolCommands(program: Command, context: CommandContext) {
     .argument('<item>')
     .description('open every link of a pool and set aside those that cannot be decrypted')
     .action(async (item: string, _options, command: Command) => {
-      const done = await context.operator().checkPool(item)
+      const done = await examined(command, item, false, (progress) =>
+        context.operator().checkPool(item, progress),
+      )
       print(
         command,
         context,

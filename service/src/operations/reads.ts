@@ -22,7 +22,7 @@ import { readRemovals } from '../platform/removal-limit.ts'
 import { readSupplierStatement, selectBalances } from '../supply/house-ledger.ts'
 import type { Journal } from '../supply/journal.ts'
 import { requestId } from '../supply/obligation.ts'
-import { selectSetAside, selectSupplies } from '../supply/queries.ts'
+import { countPoolLinks, selectSetAside, selectSupplies } from '../supply/queries.ts'
 import { selectOpenRequests } from '../supply/request-queries.ts'
 import { listSuppliers } from '../supply/suppliers.ts'
 import { listAttempts, listDeliveries } from '../webhooks/delivery-log.ts'
@@ -115,6 +115,7 @@ export function createReads(db: Db) {
 
     listSupplies: (limit: number, after: string) => selectSupplies(db, after, limit),
     listSetAside: (limit: number) => selectSetAside(db, limit),
+    countPoolLinks: (item_id: string, isSetAside: boolean) => countPoolLinks(db, item_id, isSetAside),
     listSuppliers: () => listSuppliers(db),
 
     /** Requests that were sent to a supplier and have no final answer. */
@@ -193,7 +194,8 @@ export function createReads(db: Db) {
           from seal_progress p`)
       return { digests: await selectDigests(db, limit), ...state }
     },
-    exportSealed: (path: string) => exportSealed(db, path),
+    exportSealed: (path: string, progress: (segments: number, total: number) => void) =>
+      exportSealed(db, path, progress),
   }
 }
 

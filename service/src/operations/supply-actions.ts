@@ -52,8 +52,11 @@ export function supplyActions(db: Db, vault: LinkVault, clock: Clock, act: Act) 
     },
 
     /** Puts back on sale what was set aside and can be decrypted again. */
-    async restorePool(item_id: string): Promise<PoolChange & { still_unreadable: number; sold: number }> {
-      const { readable, unreadable } = await examinePool(db, vault, item_id, true)
+    async restorePool(
+      item_id: string,
+      progress?: (examined: number) => void,
+    ): Promise<PoolChange & { still_unreadable: number; sold: number }> {
+      const { readable, unreadable } = await examinePool(db, vault, item_id, true, progress)
       return act('pool.restore', async (tx, nowMs) => {
         const change = await setAside(tx, item_id, readable, false, nowMs)
         await wakeRetrying(tx, item_id)
@@ -65,8 +68,11 @@ export function supplyActions(db: Db, vault: LinkVault, clock: Clock, act: Act) 
     },
 
     /** Sets every link of a pool aside that cannot be decrypted, however many there are. */
-    async checkPool(item_id: string): Promise<PoolChange & { readable: number }> {
-      const { readable, unreadable } = await examinePool(db, vault, item_id, false)
+    async checkPool(
+      item_id: string,
+      progress?: (examined: number) => void,
+    ): Promise<PoolChange & { readable: number }> {
+      const { readable, unreadable } = await examinePool(db, vault, item_id, false, progress)
       return act('pool.check', async (tx, nowMs) => {
         const change = await setAside(tx, item_id, unreadable, true, nowMs)
         await wakeRetrying(tx, item_id)

@@ -164,6 +164,7 @@ export async function examinePool(
   vault: LinkVault,
   item_id: string,
   isSetAside: boolean,
+  progress?: (examined: number) => void,
 ): Promise<{ readable: string[]; unreadable: string[] }> {
   const found: { readable: string[]; unreadable: string[] } = { readable: [], unreadable: [] }
   for (let after = ''; ; ) {
@@ -172,6 +173,7 @@ export async function examinePool(
       const isReadable = (await openOrUndefined(vault, row)) !== undefined
       found[isReadable ? 'readable' : 'unreadable'].push(row.id)
     }
+    progress?.(found.readable.length + found.unreadable.length)
     const last = rows.at(-1)
     if (!last || rows.length < BATCH) return found
     after = last.id

@@ -197,6 +197,15 @@ export const selectPoolLinks = (
      order by item_id, id
      limit ${limit}`)
 
+export async function countPoolLinks(db: Queryable, item_id: string, isSetAside: boolean): Promise<number> {
+  const { count } = await db.one<{ count: number }>(sql`
+    select count(*) as count
+      from pool_links
+     where item_id = ${item_id}
+       and (set_aside_at is not null) = ${isSetAside}`)
+  return count
+}
+
 /** Of these fingerprints: which links are in the pool of the item, and to which orders the others were sold. */
 export const selectWhereabouts = (tx: Tx, item_id: string, hashes: readonly Buffer[]) =>
   tx.one<{ ids: string[]; order_ids: string[]; sold: number }>(sql`

@@ -26,7 +26,11 @@ interface Line {
 }
 
 /** Writes everything that was sealed, as found now, in one snapshot. Refuses to replace a file. */
-export async function exportSealed(db: Db, path: string): Promise<{ lines: number; segments: number }> {
+export async function exportSealed(
+  db: Db,
+  path: string,
+  progress?: (segments: number, total: number) => void,
+): Promise<{ lines: number; segments: number }> {
   const file = await open(path, 'wx', MODE).catch((error: NodeJS.ErrnoException) => {
     throw refuse(
       'invalid_request',
@@ -42,10 +46,12 @@ export async function exportSealed(db: Db, path: string): Promise<{ lines: numbe
   try {
     await db.transaction(async (tx) => {
       await tx.run(sql`set transaction isolation level repeatable read, read only`)
+      const { total } = await tx.one<{ total: number }>(sql`select count(*) as total from seal_segments`)
       await write({ format: FORMAT })
       for await (const { segment, rows } of readSealed(tx)) {
         segments += 1
         await write({ segment }, ...rows.map(toLine))
+        progress?.(segments, total)
       }
       await write({ strays: await readStrays(tx) })
       for (const digest of await selectDigests(tx)) await write({ digest })
