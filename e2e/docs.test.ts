@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { access, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, delimiter, dirname, join, posix } from 'node:path'
 import { promisify } from 'node:util'
@@ -86,6 +86,8 @@ describe('examples work against a running store', () => {
     system = await startSystem({ admission: 'postgres' })
     env = await openDemoShop(system, folder)
     worker = await startWorker(system.settingsOf('worker'))
+    // For the packages that examples import.
+    await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
     for (const { marks, code } of blocks)
       if (marks.file) await writeFile(join(folder, marks.file), `${code}\n`)
   }, START_MS_MAX)
