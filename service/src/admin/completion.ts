@@ -17,10 +17,16 @@ export function completionCommand(program: Command, { out }: CommandContext): vo
     )
     .description('print a script by which the shell completes commands and options')
     .action((shell: string, _options, command: Command) => {
-      const script = `${shell === 'zsh' ? 'autoload -U +X bashcompinit && bashcompinit\n' : ''}${scriptOf(program)}`
+      const script = `${shell === 'zsh' ? ZSH_AS_BASH : ''}${scriptOf(program)}`
       out(command.optsWithGlobals().json ? `${JSON.stringify({ script })}\n` : script)
     })
 }
+
+/** A ~/.zshrc of one line has not loaded zsh's own completion, on which its emulation of bash's is built. */
+const ZSH_AS_BASH = `autoload -Uz compinit bashcompinit
+(( $+functions[compdef] )) || compinit
+bashcompinit
+`
 
 /** It has every command, so that completing never starts the program. zsh runs it by its emulation of bash's completion. */
 function scriptOf(program: Command): string {
