@@ -11,7 +11,8 @@ export interface CommandLine {
 /** Documented lines that no test runs as they are printed: by kind, and why. A line of another kind has to be run by a test. */
 export const NOT_RUN: readonly { readonly lines: RegExp; readonly why: string }[] = [
   {
-    lines: /: (npm (ci|test)|npm (run|exec)\b|npx (vitest|changeset)|SHOPWIRE_\w+=\S+ (npm|npx) )/,
+    lines:
+      /: (npm (ci|test)|npm (run|exec)\b|npx (vitest|changeset)|SHOPWIRE_\w+=\S+ (npm|npx) |node deploy\/image\/assemble)/,
     why: 'tools of contributors and of CI, which runs the short ones itself; the others take minutes to hours',
   },
   {
@@ -19,9 +20,8 @@ export const NOT_RUN: readonly { readonly lines: RegExp; readonly why: string }[
     why: 'packages that are not on npm yet; e2e/release.test.ts installs the packed ones and runs them',
   },
   {
-    lines:
-      /^docs\/self-hosting\/install\.md: |: (docker |\.\/shopwire |echo \w+=\S+ >> \.env)|image\/Dockerfile/,
-    why: 'needs a Docker engine; `npm run kit` runs the install page as it is printed',
+    lines: /: (docker |\.\/shopwire |ln -s )/,
+    why: 'needs a Docker engine; `npm run kit` follows the pages about Compose in one',
   },
   {
     lines: /: (kubectl|helm) |^docs\/self-hosting\/kubernetes\.md: \(umask/,
@@ -36,12 +36,12 @@ export const NOT_RUN: readonly { readonly lines: RegExp; readonly why: string }[
     why: "changes the reader's machine as root",
   },
   {
-    lines: /^docs\/self-hosting\/(upgrading|backups)\.md: /,
+    lines: /: (shopwire backup\b|pgbackrest |echo SHOPWIRE_BACKUP|\/opt\/shopwire\/releases\/)/,
     why: 'paths of an installed release; e2e/rolling-upgrade and e2e/backups run the same scripts on folders of their own',
   },
   {
-    lines: /^docs\/runbooks\/restore\.md: (pg_ctl|mv |curl )/,
-    why: 'paths and addresses of a store that is lost; e2e/restores.test.ts ends the server in its own way, and `npm run kit` restores one',
+    lines: /^docs\/runbooks\/restore\.md: pg_ctl /,
+    why: 'the old server, which e2e/restores.test.ts ends in its own way',
   },
   { lines: /^examples\//, why: 'e2e/examples.test.ts starts each program itself, on ports of its own' },
   {
@@ -67,9 +67,13 @@ const PLAYED = [
   'docs/reference/public-names.md',
 ]
 
-/** Those in the prose, and those in blocks that are not marked as run. */
-export function commandLinesOf(page: { path: string; text: string }): CommandLine[] {
-  if (PLAYED.includes(page.path)) return []
+/** Those in the prose, and those in blocks that are not marked as run, nor written by `npm run kit` from what it ran. */
+export function commandLinesOf({ path, text }: { path: string; text: string }): CommandLine[] {
+  if (PLAYED.includes(path)) return []
+  const page = {
+    path,
+    text: text.replace(/<!-- made by npm run kit: (\S+) -->[\s\S]*?<!-- end: \1 -->/g, ''),
+  }
   const prose = page.text.replace(/^( *)```[\s\S]*?^\1```/gm, '')
   const inline = [...prose.matchAll(/`((?:npx |\.\/)?(?:shopwire|shopwire-admin|npm) [^`\n]*)`/g)]
   const blocks = codeBlocks(page).filter(

@@ -13,6 +13,7 @@ export const IMAGES = {
   services: `shopwire-proof/services:${SERVICES_VERSION}`,
   app: 'shopwire:latest',
   postgres: 'postgres:18',
+  postgres15: 'shopwire-proof/postgres:15',
   redis: 'redis:7',
   caddy: 'caddy:2',
   maildev: 'maildev/maildev:2.2.1',
@@ -22,7 +23,8 @@ export const IMAGES = {
 }
 /** Each starts as the public image of the same name does. */
 const STAND_INS: Partial<Record<keyof typeof IMAGES, string>> = {
-  postgres: 'COPY docker-entrypoint.sh /usr/local/bin/\nENTRYPOINT ["docker-entrypoint.sh"]',
+  postgres: postgresFrom('/opt/postgres/native/bin'),
+  postgres15: postgresFrom('/usr/lib/postgresql/15/bin'),
   redis: 'USER redis\nCMD ["redis-server"]',
   caddy:
     'ENV XDG_CONFIG_HOME=/config XDG_DATA_HOME=/data\nCMD ["caddy", "run", "--config", "/etc/caddy/Caddyfile", "--adapter", "caddyfile"]',
@@ -34,12 +36,17 @@ const STAND_INS: Partial<Record<keyof typeof IMAGES, string>> = {
   nodeExporter: 'USER 65534:65534\nENTRYPOINT ["prometheus-node-exporter"]',
 }
 const START_MS_MAX = 60_000
+const CONTEXT = join(WORK, 'context')
+// biome-ignore lint/suspicious/noTemplateCurlyInString: as it is written there
+const AFTER_THE_FIRST_STAGE = 'FROM ${BASE_IMAGE}'
 const HERE = fileURLToPath(new URL('.', import.meta.url))
 
 export interface Engine {
   /** For docker and docker-compose. */
   readonly env: Readonly<Record<string, string>>
   docker(...args: string[]): Promise<string>
+  /** From the text of a Dockerfile. */
+  build(image: string, dockerfile: string, ...args: string[]): Promise<void>
   stop(): Promise<void>
 }
 
@@ -78,6 +85,10 @@ export async function startEngine(): Promise<Engine> {
   return {
     env,
     docker,
+    async build(image, dockerfile, ...args) {
+      await writeFile(join(CONTEXT, 'Dockerfile'), dockerfile)
+      await docker('build', '--quiet', '--tag', image, ...args, CONTEXT)
+    },
     async stop() {
       daemon.kill()
       await ended
@@ -87,37 +98,71 @@ export async function startEngine(): Promise<Engine> {
 }
 
 /** Those of the services once, that of Shopwire every time, by the second stage of its Dockerfile. */
-export async function makeImages({ docker, env }: Engine, fresh: boolean): Promise<void> {
-  const context = join(WORK, 'context')
-  await rm(context, { recursive: true, force: true })
-  await mkdir(context, { recursive: true })
+export async function makeImages(engine: Engine, fresh: boolean, authority: string): Promise<void> {
+  const { docker, env, build } = engine
+  await rm(CONTEXT, { recursive: true, force: true })
+  await mkdir(CONTEXT, { recursive: true })
   const existing = (await docker('images', '--format', '{{.Repository}}:{{.Tag}}')).split('\n')
   for (const name of ['base', 'services'] as const) {
     if (existing.includes(IMAGES[name]) && !fresh) continue
     say(`making the image ${IMAGES[name]}`)
     await run('sh', ['-c', 'tar -C "$0" -c . | docker import - "$1"', FOLDERS[name], IMAGES[name]], { env })
   }
-  await cp(join(HERE, 'stand-ins'), context, { recursive: true })
+  await cp(join(HERE, 'stand-ins'), CONTEXT, { recursive: true })
   for (const [name, lines] of Object.entries(STAND_INS))
     await build(IMAGES[name as keyof typeof IMAGES], `FROM ${IMAGES.services}\n${lines}\n`)
 
-  await rm(join(context, 'out'), { recursive: true, force: true })
-  await run('cp', ['-a', FOLDERS.app, join(context, 'out')])
-  await build(IMAGES.app, await secondStage(), '--build-arg', `BASE_IMAGE=${IMAGES.base}`)
-
-  async function build(image: string, dockerfile: string, ...args: string[]): Promise<void> {
-    await writeFile(join(context, 'Dockerfile'), dockerfile)
-    await docker('build', '--quiet', '--tag', image, ...args, context)
-  }
+  await run('cp', ['-a', FOLDERS.app, join(CONTEXT, 'out')])
+  await run('install', ['-m', '644', authority, join(CONTEXT, 'authority.pem')])
+  // On a real host receivers have certificates of a public authority.
+  const trust = 'COPY authority.pem /authority.pem\nENV NODE_EXTRA_CA_CERTS=/authority.pem\n'
+  const stage = await partOf('deploy/image/Dockerfile', AFTER_THE_FIRST_STAGE, [
+    'COPY --from=build /out/ /',
+    'COPY out/ /',
+  ])
+  await build(IMAGES.app, `ARG BASE_IMAGE\n${stage}${trust}`, '--build-arg', `BASE_IMAGE=${IMAGES.base}`)
 }
 
-/** The Dockerfile without its first stage, whose result was made outside: it needs the package registry. */
-async function secondStage(): Promise<string> {
-  const whole = await readFile(join(ROOT, 'deploy/image/Dockerfile'), 'utf8')
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: as it is written there
-  const start = whole.indexOf('FROM ${BASE_IMAGE}')
-  const stage = whole.slice(start).replace('COPY --from=build /out/ /', 'COPY out/ /')
-  if (start < 0 || !stage.includes('COPY out/ /'))
-    throw new Error('The Dockerfile has no second stage as expected.')
-  return `ARG BASE_IMAGE\n${stage}`
+/** PostgreSQL with pgBackRest, by its Dockerfile, on Debian's PostgreSQL 15; returns what tells Compose so. */
+export async function makeBackupImage({ build }: Engine): Promise<{ env: Record<string, string> }> {
+  const dockerfile = await partOf('deploy/backup/Dockerfile', 'ARG SHOPWIRE_IMAGE', [
+    'apt-get update \\\n && apt-get install -y --no-install-recommends pgbackrest \\\n && rm -rf /var/lib/apt/lists/*',
+    'pgbackrest version',
+  ])
+  const image = 'shopwire-postgres:18'
+  await build(image, dockerfile, '--build-arg', `POSTGRES_IMAGE=${IMAGES.postgres15}`)
+  return { env: { POSTGRES_IMAGE: IMAGES.postgres15 } }
+}
+
+/** This release by its number, one that differs by its version, and one whose API ends at once. */
+export async function makeLaterReleases({ build, docker }: Engine): Promise<void> {
+  const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string }
+  await docker('tag', IMAGES.app, `shopwire:${version}`)
+  const file = '/app/service/package.json'
+  for (const [later, spoil] of [
+    ['0.2.0', 'true'],
+    ['0.3.0', `echo 'throw new Error("a broken release")' >/app/service/dist/api.mjs`],
+  ])
+    await build(
+      `shopwire:${later}`,
+      `FROM ${IMAGES.app}
+USER 0:0
+RUN sed -i 's/"version": "${version}"/"version": "${later}"/' ${file} && ${spoil}
+USER 10001:10001
+`,
+    )
+}
+
+function postgresFrom(programs: string): string {
+  return `COPY docker-entrypoint.sh /usr/local/bin/
+ENV PATH=${programs}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin PGDATA=/var/lib/postgresql/18/docker
+ENTRYPOINT ["docker-entrypoint.sh"]`
+}
+
+/** A Dockerfile from a line on, with what needs the network replaced: that was done outside. */
+async function partOf(path: string, from: string, [online, offline]: [string, string]): Promise<string> {
+  const whole = await readFile(join(ROOT, path), 'utf8')
+  const start = whole.indexOf(from)
+  if (start < 0 || !whole.includes(online)) throw new Error(`${path} is not as expected.`)
+  return whole.slice(start).replace(online, offline)
 }

@@ -11,8 +11,6 @@ import { newStore, setIn } from './store.ts'
 /** What every part of the proof is given. */
 export interface Given {
   readonly engine: Engine
-  /** File of the authority that issued the receiver's certificate. */
-  readonly authority: string
   readonly receiver: Receiver
 }
 
@@ -20,8 +18,8 @@ export interface Given {
 const STRANGER = 12_345
 
 /** The image as compose starts it, as a user id of our choice: what it may do, what it answers, and how it stops. */
-export async function proveImage({ engine, authority, receiver }: Given) {
-  const store = await newStore(engine, 'image', authority)
+export async function proveImage({ engine, receiver }: Given) {
+  const store = await newStore(engine, 'image')
   try {
     await store.shopwire('init')
     await setIn(store, '.env', { SHOPWIRE_USER: `${STRANGER}:${STRANGER}` })

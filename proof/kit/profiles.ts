@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { BASE_PATH } from '@shopwire/contract'
 import { newItem, newLinks, signedHeaders } from '@shopwire/harness'
 import { Agent, fetch } from 'undici'
+import { eventually } from './eventually.ts'
 import type { Given } from './image.ts'
 import { writeBlock } from './page.ts'
 import { newStore, type Store } from './store.ts'
 
 const API = 'https://api.localhost'
 const DASHBOARD = 'https://dashboard.localhost'
-const SOON_MS = 90_000
-const AGAIN_MS = 1_000
 const AUTHORITY = '/data/caddy/pki/authorities/local/root.crt'
 
 /** All but Grafana, which Debian does not have. */
@@ -27,8 +25,8 @@ const SERVICES = [
 ]
 
 /** All profiles at once, and for each something that works only when its service does its part. */
-export async function proveProfiles({ engine, authority }: Given) {
-  const store = await newStore(engine, 'profiles', authority)
+export async function proveProfiles({ engine }: Given) {
+  const store = await newStore(engine, 'profiles')
   try {
     await store.shopwire(
       'init',
@@ -153,17 +151,4 @@ async function watchMetrics(): Promise<string> {
     assert(alerts.some(({ labels }) => labels.severity === 'none'))
   })
   return `Prometheus scrapes ${[...new Set(jobs)].join(', ')} (API, worker and dashboard), evaluates its rules and has seen ${sold} order delivered; Alertmanager got the alert that always fires`
-}
-
-/** Until it no longer fails. */
-async function eventually<Result>(what: string, look: () => Promise<Result>): Promise<Result> {
-  const deadlineMs = performance.now() + SOON_MS
-  for (;;) {
-    try {
-      return await look()
-    } catch (error) {
-      if (performance.now() > deadlineMs) throw new Error(`${what}: ${(error as Error).message}`)
-      await sleep(AGAIN_MS)
-    }
-  }
 }

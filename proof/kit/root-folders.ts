@@ -10,9 +10,13 @@ export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 export const WORK = join(ROOT, '.data/kit')
 
 const SUITE = 'bookworm'
-/** What the public images contain besides PostgreSQL itself: Debian's build of the same programs. */
+/**
+ * What the public images contain besides PostgreSQL 18: Debian's build of the same programs. Its pgBackRest knows PostgreSQL 15 at most, so
+ * the store with backups runs on that.
+ */
 const SERVICES = [
-  'postgresql-client-15',
+  'postgresql-15',
+  'pgbackrest',
   'redis-server',
   'caddy',
   'prometheus',
@@ -86,6 +90,9 @@ async function installServices(folder: string): Promise<void> {
   await writeFile(join(folder, 'usr/sbin/policy-rc.d'), '#!/bin/sh\nexit 101\n', { mode: 0o755 })
   const chroot = (...command: string[]) =>
     run('chroot', [folder, ...command], { env: { DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' } })
+  // As in the public image, whose data folder belongs to this id.
+  await chroot('groupadd', '--gid', '999', 'postgres')
+  await chroot('useradd', '--uid', '999', '--gid', '999', '--home-dir', '/var/lib/postgresql', 'postgres')
   await chroot('apt-get', 'update')
   await chroot('apt-get', 'install', '-y', '--no-install-recommends', ...SERVICES)
   await slim(folder)

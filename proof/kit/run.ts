@@ -9,9 +9,9 @@ import {
 } from '@shopwire/engines'
 import { startReceiver } from '../conformance/receiver.ts'
 import { say } from './command.ts'
+import { proveCompose } from './compose.ts'
 import { makeImages, startEngine } from './engine.ts'
 import { proveImage } from './image.ts'
-import { install } from './install.ts'
 import { proveProfiles } from './profiles.ts'
 import { assembleImage, makeRootFolders } from './root-folders.ts'
 import { proveSystemd } from './systemd.ts'
@@ -19,11 +19,11 @@ import { proveSystemd } from './systemd.ts'
 const HELP = `npm run kit                     everything; needs root, and Debian's debootstrap, docker.io and docker-compose
 npm run kit -- [options]
 
-  --only PARTS    some of install, image, profiles, systemd; separated by commas. systemd needs no Docker, but Debian's systemd,
+  --only PARTS    some of compose, image, profiles, systemd; separated by commas. systemd needs no Docker, but Debian's systemd,
                   postgresql, haproxy and pgbackrest
   --fresh         makes the images of the other services anew
 `
-const IN_DOCKER = { install, image: proveImage, profiles: proveProfiles }
+const IN_DOCKER = { compose: proveCompose, image: proveImage, profiles: proveProfiles }
 const PARTS = { ...IN_DOCKER, systemd: proveSystemd }
 const RECEIVER = { host: PUBLIC_ADDRESSES[0], port: 8443 }
 
@@ -59,10 +59,9 @@ async function prove(): Promise<void> {
   const engine = needsDocker ? await startEngine() : undefined
   try {
     if (engine) {
-      await makeImages(engine, values.fresh)
+      await makeImages(engine, values.fresh, authority.file)
       for (const [name, part] of Object.entries(IN_DOCKER))
-        if (chosen.includes(name))
-          say(`${name}: ${JSON.stringify(await part({ engine, authority: authority.file, receiver }))}`)
+        if (chosen.includes(name)) say(`${name}: ${JSON.stringify(await part({ engine, receiver }))}`)
     }
     if (chosen.includes('systemd'))
       say(`systemd: ${JSON.stringify(await proveSystemd({ authority: authority.file, receiver }))}`)

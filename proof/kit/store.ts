@@ -12,6 +12,8 @@ const COMMANDS_AT_ONCE = 3
 export interface Store {
   readonly folder: string
   readonly engine: Engine
+  /** For its commands. */
+  readonly env: Readonly<Record<string, string>>
   /** The kit's own command. */
   shopwire(...args: string[]): Promise<string>
   compose(...args: string[]): Promise<string>
@@ -26,16 +28,20 @@ export interface Store {
   remove(): Promise<void>
 }
 
-/** An empty folder with the files of the kit. `authority` is a certificate that the containers trust in addition. */
-export async function newStore(engine: Engine, name: string, authority?: string): Promise<Store> {
+/** An empty folder with the files of the kit. */
+export async function newStore(
+  engine: Engine,
+  name: string,
+  images: Readonly<Record<string, string>> = {},
+): Promise<Store> {
   const parent = join(WORK, 'stores', name)
   const folder = join(parent, 'compose')
   await run('rm', ['-rf', parent])
   await mkdir(parent, { recursive: true })
   for (const part of ['compose', 'monitoring'])
     await cp(join(ROOT, 'deploy', part), join(parent, part), { recursive: true })
-  if (authority !== undefined) await trust(folder, authority)
-  const { env, docker } = engine
+  const { docker } = engine
+  const env = { ...engine.env, ...images }
   const shopwire = (...args: string[]) => run('./shopwire', args, { cwd: folder, env })
   const compose = (...args: string[]) => run('docker-compose', args, { cwd: folder, env })
   let token: string | undefined
@@ -43,6 +49,7 @@ export async function newStore(engine: Engine, name: string, authority?: string)
   return {
     folder,
     engine,
+    env,
     shopwire,
     compose,
     containerOf,
@@ -97,22 +104,6 @@ export async function newStore(engine: Engine, name: string, authority?: string)
       await compose('down', '--volumes', '--remove-orphans', '--timeout', '20')
     },
   }
-}
-
-/** What compose adds to compose.yaml by itself. On a real host receivers have certificates of a public authority. */
-async function trust(folder: string, authority: string): Promise<void> {
-  await cp(authority, join(folder, 'authority.pem'))
-  await run('chmod', ['644', join(folder, 'authority.pem')])
-  await writeFile(
-    join(folder, 'compose.override.yaml'),
-    `services:
-  # Only the worker calls anybody.
-  worker:
-    environment:
-      NODE_EXTRA_CA_CERTS: /authority.pem
-    volumes: [./authority.pem:/authority.pem:ro]
-`,
-  )
 }
 
 /** Adds or replaces lines NAME=value of .env or settings.env. */

@@ -3,13 +3,13 @@ import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createAuthority } from '@shopwire/engines'
 import { faultOf, type Receiver } from '../conformance/receiver.ts'
-import { folderWithNpx } from './install.ts'
+import { firstDay, SECRETS } from './first-day.ts'
 import { bootMachine } from './machine.ts'
+import { folderWithNpx } from './npx.ts'
 import { writeBlock } from './page.ts'
 import { FOLDERS, ROOT, WORK } from './root-folders.ts'
 import { follow, type Player, type Step } from './transcript.ts'
 
-const ITEM = '1144058340327047001'
 const RELEASES = '/opt/shopwire/releases'
 const SOON_MS = 60_000
 
@@ -30,42 +30,12 @@ systemctl restart haproxy`,
   { $: 'curl --silent https://api.example.com/v1/status', until: /"status":"operational"/ },
 ]
 
-const FIRST_DAY: readonly (Step | string)[] = [
-  'The first operator is you; the token is shown this once, and `shopwire-admin` reads it from your home.',
-  { $: 'shopwire-admin operators add alex@example.com', reads: { token: /swo_[\w-]+/ } },
-  {
-    $: '(umask 077; mkdir -p ~/.config/shopwire; cat >~/.config/shopwire/operator-token)',
-    types: 'token',
-  },
-  'Something to sell, and a customer:',
-  {
-    $: `cat >/tmp/catalogue.csv <<'END'
-id,name,type,collection,price_cents
-${ITEM},Aurora Ring,decoration,Northern Lights,499
-END
-printf 'https://gift.example/%s\\n' one two three >/tmp/links.txt`,
-  },
-  { $: 'shopwire-admin catalogue import /tmp/catalogue.csv --yes' },
-  { $: `shopwire-admin pool load ${ITEM} /tmp/links.txt` },
-  { $: 'shopwire-admin accounts create "Acme Bots"', reads: { account: /acct_\w+/ } },
-  { $: 'shopwire-admin accounts fund {account} 50.00 --reference wire-1' },
-  {
-    $: 'shopwire-admin keys create {account} --name production --scopes all',
-    reads: { key: /key_\w+/, secret: /Secret\s+(\S+)/ },
-  },
-  'What the customer does:',
-  {
-    $: 'npx @shopwire/cli profile add acme --base-url https://api.example.com/v1 --key-id {key} --use',
-    types: 'secret',
-  },
-  { $: 'npx @shopwire/cli webhook set {receiver}', reads: { webhookSecret: /(whsec_\S+)/ } },
-  {
-    $: `npx @shopwire/cli orders create --item ${ITEM}:1 --key first-order --yes`,
-    reads: { order: /ord_\w+/ },
-  },
-  { $: 'npx @shopwire/cli orders wait {order}', prints: /Status +delivered/ },
-  { $: 'shopwire-admin verify 2>/dev/null | tail -1', prints: /All \d+ rules hold/ },
-]
+const FIRST_DAY = firstDay({
+  admin: 'shopwire-admin',
+  writes: '/tmp/',
+  reads: '/tmp/',
+  api: 'https://api.example.com',
+})
 
 const BACKUPS: readonly (Step | string)[] = [
   {
@@ -117,7 +87,7 @@ shopwire backup restore --to latest --into /var/lib/postgresql/15/main 2>/dev/nu
 ]
 
 /** What the pages say, in the order in which a store lives, on one machine with systemd. */
-export const PAGES = [
+export const SYSTEMD_PAGES = [
   { page: 'docs/self-hosting/install.md', name: 'systemd', steps: INSTALL },
   { page: 'docs/self-hosting/install.md', name: 'systemd-first-day', steps: FIRST_DAY },
   { page: 'docs/self-hosting/backups.md', name: 'systemd-backups', steps: BACKUPS },
@@ -153,7 +123,7 @@ export async function proveSystemd({ authority, receiver }: { authority: string;
   }
   const player: Player = {
     values: { receiver: inbox.url },
-    secrets: ['secret', 'webhookSecret', 'token'],
+    secrets: SECRETS,
     run: machine.run,
   }
   try {
@@ -163,7 +133,7 @@ cp ${inside(certificates)}.pem /etc/haproxy/shopwire.pem
 systemctl start postgresql@15-main
 systemctl enable postgresql 2>/dev/null || true`)
     const seconds: Record<string, number> = {}
-    for (const { page, name, steps } of PAGES) {
+    for (const { page, name, steps } of SYSTEMD_PAGES) {
       if (name === 'systemd-first-day') await trustReceiver(must, inside(`${certificates}-receiver.pem`))
       if (name === 'systemd-upgrade') await makeLaterReleases(must)
       const { lines, times } = await follow(steps, player).catch(async (error: Error) => {

@@ -26,7 +26,7 @@ export interface Step {
 
 export interface Followed {
   /** For the page. */
-  readonly lines: readonly string[]
+  readonly lines: string[]
   readonly times: readonly { readonly command: string; readonly ms: number }[]
 }
 

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { COMPOSE_PAGES } from '../kit/compose.ts'
 import { ROOT } from '../kit/root-folders.ts'
-import { PAGES } from '../kit/systemd.ts'
+import { SYSTEMD_PAGES } from '../kit/systemd.ts'
 
-test.each(PAGES)(
+test.each([...COMPOSE_PAGES, ...SYSTEMD_PAGES])(
   '$page has the commands that npm run kit runs for "$name", in this order',
   ({ page, name, steps }) => {
     const text = readFileSync(join(ROOT, page), 'utf8')
