@@ -163,6 +163,14 @@ test('the page works with the keyboard alone, and the URL names the open request
   await page.getByRole('dialog').waitFor({ state: 'hidden' })
   await page.keyboard.press('2')
   await page.locator('h2', { hasText: 'Orders' }).waitFor()
+  // Sooner after the list of keys than a person can be, before the browser has taken the focus away from what was in it.
+  await page.evaluate(`{
+    const help = document.querySelector('#help')
+    help.showModal()
+    help.close()
+    document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: '3', bubbles: true }))
+  }`)
+  await page.locator('h2', { hasText: 'Deliveries' }).waitFor()
 })
 
 test('every fault can be armed and disarmed from the page', async () => {

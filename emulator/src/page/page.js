@@ -120,8 +120,10 @@ function startKeys() {
       document.querySelector('dialog[open]')
     )
       return
+    // Not a checkbox: the one in the list of keys keeps the focus for a moment after it was closed.
     const isTyping =
-      event.target instanceof Element && event.target.closest('input, textarea, select') !== null
+      event.target instanceof Element &&
+      event.target.closest('input:not([type=checkbox]), textarea, select') !== null
     if (event.key === 'Escape') return onEscape(isTyping, event)
     if (isTyping || !isOn.checked) return
     const action = KEYS[event.key]
