@@ -2,6 +2,13 @@
 import { terminalOf } from '../src/admin/terminal.ts'
 import { runAdminProgram } from '../src/admin-program.ts'
 
+// `shopwire-admin … | head` stops reading early. What was begun is still done, and the exit code says how it ended.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
+}
+
 process.exitCode = await runAdminProgram(process.argv.slice(2), {
   terminal: terminalOf(process),
   out: (text) => process.stdout.write(text),

@@ -13,6 +13,8 @@ import { refuse } from '../../src/platform/trouble.ts'
 import { runAdminOn } from '../../testing/admin.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 
+const PROGRAM = new URL('../../bin/admin.ts', import.meta.url).pathname
+
 let shop: Shop
 beforeAll(async () => {
   shop = await openShop()
@@ -79,6 +81,11 @@ test('completion for bash offers every command, and the options of the one that 
   const ofEach = await complete(...paths.map((path) => `shopwire-admin ${path}`))
   for (const [n, path] of paths.entries())
     expect(ofEach[n]?.split(' '), path).toContain(path.split(' ').at(-1))
+})
+
+test('a reader that stops early changes neither the exit code nor what is printed to standard error', async () => {
+  const command = `'${process.execPath}' '${PROGRAM}' completion bash | true; echo "\${PIPESTATUS[0]}"`
+  expect(await promisify(execFile)('bash', ['-c', command])).toEqual({ stdout: '0\n', stderr: '' })
 })
 
 // In a zsh of its own at a terminal of its own, since completion needs a line that is being typed.
