@@ -10,7 +10,7 @@ import { ROOT } from './support/code-blocks.ts'
 import { startHaproxy } from './support/haproxy.ts'
 
 const KIT = join(ROOT, 'deploy/monitoring')
-const NAME = /(?<![\w:])(?:shopwire|http_server|node|nodejs|process|haproxy)_[a-z0-9_]+(?![\w:])/g
+const NAME = /(?<![\w:])(?:shopwire|http_server|node|nodejs|process|haproxy|pg)_[a-z0-9_]+(?![\w:])/g
 /** What the backups write; agreed by name, and checked where they are made. */
 const BACKUPS = [
   'shopwire_backup_last_success_timestamp_seconds',
@@ -29,14 +29,17 @@ test('every metric that a rule or a dashboard names is in a real scrape, with th
   const system = await startSystem({ admission: 'postgres' })
   onTestFinished(() => system.stop())
   const api = system.apis[0] as ApiProcess
-  const [worker, dashboard, node, haproxy] = await Promise.all([
+  const [worker, dashboard, node, postgres, haproxy] = await Promise.all([
     system.startWorker(),
     system.startDashboard(),
-    startNodeExporter(folder),
+    startExporter('prometheus-node-exporter', [`--collector.textfile.directory=${folder}`]),
+    startExporter('prometheus-postgres-exporter', [], {
+      DATA_SOURCE_NAME: `${system.superuserUrl}?sslmode=disable`,
+    }),
     startProxy(api),
   ])
   const processes = [api.healthUrl, worker.healthUrl, dashboard.healthUrl]
-  const scrape = (await Promise.all([...processes, node, haproxy].map(readMetrics))).join('\n')
+  const scrape = (await Promise.all([...processes, node, postgres, haproxy].map(readMetrics))).join('\n')
   const exposed = new Set([...scrape.matchAll(/^# TYPE (\S+) /gm)].map(([, name = '']) => name))
   const isExposed = (name: string) =>
     exposed.has(name) || exposed.has(name.replace(/_(bucket|count|sum)$/, ''))
@@ -77,13 +80,12 @@ async function readExpressions(): Promise<string[]> {
   ]
 }
 
-async function startNodeExporter(textfiles: string): Promise<string> {
+async function startExporter(program: string, args: readonly string[], env = {}): Promise<string> {
   const url = `http://127.0.0.1:${await freePort()}`
-  const child = spawn(
-    'prometheus-node-exporter',
-    [`--web.listen-address=${new URL(url).host}`, `--collector.textfile.directory=${textfiles}`],
-    { stdio: 'ignore' },
-  )
+  const child = spawn(program, [`--web.listen-address=${new URL(url).host}`, ...args], {
+    stdio: 'ignore',
+    env: { PATH: process.env.PATH, ...env },
+  })
   onTestFinished(async () => {
     child.kill()
     await once(child, 'close')
@@ -95,7 +97,7 @@ async function startNodeExporter(textfiles: string): Promise<string> {
         () => false,
       ),
     30_000,
-    () => 'node_exporter does not answer',
+    () => `${program} does not answer`,
   )
   return url
 }
