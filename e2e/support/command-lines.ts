@@ -36,7 +36,7 @@ export const NOT_RUN: readonly { readonly lines: RegExp; readonly why: string }[
     why: "changes the reader's machine as root",
   },
   {
-    lines: /: (shopwire backup\b|pgbackrest |echo SHOPWIRE_BACKUP|\/opt\/shopwire\/releases\/)/,
+    lines: /: (shopwire backup\b|pgbackrest |echo SHOPWIRE_BACKUP_METRICS=|\/opt\/shopwire\/releases\/)/,
     why: 'paths of an installed release; e2e/rolling-upgrade and e2e/backups run the same scripts on folders of their own',
   },
   {
