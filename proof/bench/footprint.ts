@@ -94,6 +94,7 @@ async function measure({ shop, buyers, orders }: Size): Promise<Footprint> {
           url: `${receiver.url}/ok`,
         })),
       )
+      await skipOldRounds(system)
       await system.owner.query('vacuum (analyze)')
       const between = async (work: () => Promise<void>) => {
         await superuser.query('checkpoint')
@@ -116,6 +117,14 @@ async function measure({ shop, buyers, orders }: Size): Promise<Footprint> {
     await postgres.stop()
     await authority.remove()
   }
+}
+
+/** What a worker would catch up of the made-up past, closed days and seals, is not what an order costs. */
+async function skipOldRounds({ owner }: BenchSystem): Promise<void> {
+  await owner.query(
+    `update account_days_progress set day = (now() at time zone 'utc')::date, done_up_to = null`,
+  )
+  await owner.query(`update seal_progress set finished_at = now() + interval '1 day'`)
 }
 
 /** Places the orders, lets a worker deliver and notify them, and reads each with its links once. */
