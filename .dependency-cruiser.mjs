@@ -140,7 +140,7 @@ export default {
         'admin/ never sees a connection, not even its type: a statement there would run without an actor and an audit record. ' +
         'Put it into operations/ and call it through CommandContext.',
       from: { path: '^service/src/admin/' },
-      to: { path: '^service/src/platform/db\\.ts$' },
+      to: { path: '^service/src/platform/database/db\\.ts$' },
     },
     {
       name: 'edge-is-given-its-families',

@@ -4,10 +4,10 @@ import { createApi } from '../src/api-program.ts'
 import { type DashboardConfig, describeConfig, loadAllConfig, loadDashboardConfig } from '../src/config.ts'
 import { createDashboard, type Dashboard } from '../src/dashboard-program.ts'
 import { openTracing, tracingStops } from '../src/open-tracing.ts'
-import type { Db } from '../src/platform/db.ts'
-import { createLog } from '../src/platform/log.ts'
-import { createMetrics } from '../src/platform/metrics.ts'
-import { onShutdown } from '../src/platform/shutdown.ts'
+import type { Db } from '../src/platform/database/db.ts'
+import { createLog } from '../src/platform/observability/log.ts'
+import { createMetrics } from '../src/platform/observability/metrics.ts'
+import { onShutdown } from '../src/platform/process/shutdown.ts'
 import {
   openDatabaseFrom,
   openReadiness,

@@ -6,7 +6,7 @@ import { openRecords } from '../src/backup/record.ts'
 import { type ConfigError, loadBackupConfig, programEnvironment } from '../src/config.ts'
 import { readRules } from '../src/operations/verify.ts'
 import { systemClock } from '../src/platform/clock.ts'
-import { schemaMismatchAt } from '../src/platform/schema-version.ts'
+import { schemaMismatchAt } from '../src/platform/schema/schema-version.ts'
 import { INVARIANTS, SCHEMA } from '../src/wiring.ts'
 
 /** Backups, beside the database and as its user: pgBackRest reads the files of the server. */

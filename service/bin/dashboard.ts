@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describeConfig, loadDashboardConfig } from '../src/config.ts'
 import { createDashboard, type Dashboard } from '../src/dashboard-program.ts'
 import { openTracing, tracingStops } from '../src/open-tracing.ts'
-import { createLog } from '../src/platform/log.ts'
-import { createMetrics } from '../src/platform/metrics.ts'
-import { onShutdown } from '../src/platform/shutdown.ts'
+import { createLog } from '../src/platform/observability/log.ts'
+import { createMetrics } from '../src/platform/observability/metrics.ts'
+import { onShutdown } from '../src/platform/process/shutdown.ts'
 import {
   openDatabaseFrom,
   openReadiness,

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { ConfigError, loadSchemaUrl } from '../src/config.ts'
-import { migrate } from '../src/platform/migrate.ts'
+import { migrate } from '../src/platform/schema/migrate.ts'
 import { SCHEMA } from '../src/wiring.ts'
 
 /** For containers that migrate in a step of their own; the same as `shopwire-admin migrate`. */

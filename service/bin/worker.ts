@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { describeConfig } from '../src/config.ts'
 import { openTracing, tracingStops } from '../src/open-tracing.ts'
-import { createLog } from '../src/platform/log.ts'
-import { createMetrics } from '../src/platform/metrics.ts'
-import { onShutdown } from '../src/platform/shutdown.ts'
+import { createLog } from '../src/platform/observability/log.ts'
+import { createMetrics } from '../src/platform/observability/metrics.ts'
+import { onShutdown } from '../src/platform/process/shutdown.ts'
 import {
   openDatabaseFrom,
   openReadiness,

@@ -1,6 +1,6 @@
 import { loadDashboardConfig } from '../src/config.ts'
-import { sql } from '../src/platform/db.ts'
-import { createLog } from '../src/platform/log.ts'
+import { sql } from '../src/platform/database/db.ts'
+import { createLog } from '../src/platform/observability/log.ts'
 import { COOKIES, setCookie } from '../src/sessions/cookies.ts'
 import { selectAccountsOf, selectPersonByEmail } from '../src/sessions/people.ts'
 import { createSession } from '../src/sessions/session-store.ts'

@@ -1,4 +1,4 @@
-import { type Db, sql, statement } from '../src/platform/db.ts'
+import { type Db, sql, statement } from '../src/platform/database/db.ts'
 
 /**
  * Audit rows of the past, for a history that is made up. The real function takes the time from the database and asks for people who are signed in now, for

@@ -17,12 +17,12 @@ import { createFulfilment } from '../src/orders/fulfil.ts'
 import { FULFIL_QUEUE } from '../src/orders/fulfil-queue.ts'
 import { hashCart, type Outcome, placeOrder } from '../src/orders/place-order.ts'
 import { callPlaceOrder, type NewOrder } from '../src/orders/queries.ts'
-import { sql } from '../src/platform/db.ts'
-import type { GuardedClient } from '../src/platform/guarded-client.ts'
-import { newId } from '../src/platform/ids.ts'
-import { verifyEncryptionKeys } from '../src/platform/key-checks.ts'
-import { createLog } from '../src/platform/log.ts'
-import { createMetrics } from '../src/platform/metrics.ts'
+import { sql } from '../src/platform/database/db.ts'
+import { verifyEncryptionKeys } from '../src/platform/encryption/key-checks.ts'
+import { createLog } from '../src/platform/observability/log.ts'
+import { createMetrics } from '../src/platform/observability/metrics.ts'
+import type { GuardedClient } from '../src/platform/outbound/guarded-client.ts'
+import { newId } from '../src/platform/text/ids.ts'
 import { Refusal } from '../src/platform/trouble.ts'
 import { createInvitation } from '../src/sessions/invitations.ts'
 import { createLinkVault } from '../src/supply/gift-link.ts'
@@ -33,7 +33,7 @@ import { openAdmissionFrom, openDatabaseFrom, openKeyringFrom, VERSION } from '.
 import { openPastAudit } from './past-audit.ts'
 
 export type { Member } from '../src/dashboard/member.ts'
-export type { Sent } from '../src/platform/guarded-client.ts'
+export type { Sent } from '../src/platform/outbound/guarded-client.ts'
 
 /** A request with an API key, as its caller sent it. */
 export interface KeyCall {

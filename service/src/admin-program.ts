@@ -12,10 +12,14 @@ import { findOperatorToken } from './operations/operator-tokens.ts'
 import { createReads } from './operations/reads.ts'
 import { readRules } from './operations/verify.ts'
 import { systemClock } from './platform/clock.ts'
-import { verifiedKeyring, verifyEncryptionKeys, wrongEncryptionKeys } from './platform/key-checks.ts'
-import { createLog } from './platform/log.ts'
-import { migrate } from './platform/migrate.ts'
-import { schemaMismatch, schemaMismatchAt } from './platform/schema-version.ts'
+import {
+  verifiedKeyring,
+  verifyEncryptionKeys,
+  wrongEncryptionKeys,
+} from './platform/encryption/key-checks.ts'
+import { createLog } from './platform/observability/log.ts'
+import { migrate } from './platform/schema/migrate.ts'
+import { schemaMismatch, schemaMismatchAt } from './platform/schema/schema-version.ts'
 import {
   INVARIANTS,
   networksOf,
@@ -58,7 +62,7 @@ export async function runAdminProgram(
       payments: async () => (await import('./money-wiring.ts')).cardPaymentsOf(config()),
       // Loaded only where it is used: one command asks a supplier.
       fetch: async (...asked: Parameters<typeof fetch>) => {
-        const { operatorFetch } = await import('./platform/operator-fetch.ts')
+        const { operatorFetch } = await import('./platform/outbound/operator-fetch.ts')
         return operatorFetch(config().SHOPWIRE_EGRESS_PROXY, networksOf(config()))(...asked)
       },
     }
@@ -121,7 +125,11 @@ export async function runAdminProgram(
       migrate: (report) => migrate(loadSchemaUrl('migrate'), SCHEMA, report),
       // Loaded only where it is used.
       checkUpgrade: async (options) =>
-        (await import('./platform/upgrade-check.ts')).checkUpgrade(loadSchemaUrl('look'), SCHEMA, options),
+        (await import('./platform/schema/upgrade-check.ts')).checkUpgrade(
+          loadSchemaUrl('look'),
+          SCHEMA,
+          options,
+        ),
       migrationStatus: () => schemaMismatchAt(loadSchemaUrl('look'), SCHEMA),
       schemaMismatch: () =>
         schemaMismatch((text) => deps().db.many({ text, values: [], name: 'schema_version' }), SCHEMA),
@@ -131,7 +139,7 @@ export async function runAdminProgram(
       describeConfig: () => describeConfig(config()),
       configReference,
       // Loaded only where it is used: most commands have no metrics.
-      metricsReference: async () => (await import('./platform/metrics.ts')).describeMetrics(),
+      metricsReference: async () => (await import('./platform/observability/metrics.ts')).describeMetrics(),
       isDevelopment,
       journal: (dir) => (dir === undefined ? journal() : openJournal(dir)),
       backupState: () => config().SHOPWIRE_BACKUP_STATE,

@@ -9,8 +9,8 @@ import {
   singleUrlProblem,
 } from './access/redis-urls.ts'
 import { isServiceLink, OTHER_SETTINGS } from './other-settings.ts'
-import { type KekEntry, parseKekEntry } from './platform/kek-providers.ts'
-import { objectionToNetwork } from './platform/outbound-networks.ts'
+import { type KekEntry, parseKekEntry } from './platform/encryption/kek-providers.ts'
+import { objectionToNetwork } from './platform/outbound/outbound-networks.ts'
 import { plaintextHosts, transportProblems } from './transport.ts'
 
 /**

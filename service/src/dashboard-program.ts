@@ -14,10 +14,10 @@ import { tokensFamily } from './edge/tokens/tokens-family.ts'
 import { webFamily } from './edge/web/web-family.ts'
 import { readWebFolder, type WebFiles } from './edge/web/web-files.ts'
 import { stripeEventsOf } from './money-wiring.ts'
+import { createLoadShedding, watchLoopLag } from './platform/batching/load-shedding.ts'
 import { systemClock } from './platform/clock.ts'
-import { compareEncryptionKeys } from './platform/key-checks.ts'
-import { createLoadShedding, watchLoopLag } from './platform/load-shedding.ts'
-import type { Step } from './platform/shutdown.ts'
+import { compareEncryptionKeys } from './platform/encryption/key-checks.ts'
+import type { Step } from './platform/process/shutdown.ts'
 import { listening, openKeyringFrom, type UntilAnswered } from './wiring.ts'
 
 export interface Dashboard {

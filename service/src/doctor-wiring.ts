@@ -7,10 +7,10 @@ import { readDatabaseFacts } from './operations/doctor/database-facts.ts'
 import { type CheckResult, diagnose } from './operations/doctor/doctor.ts'
 import { readMachineFacts } from './operations/doctor/machine-facts.ts'
 import { readStoreData } from './operations/doctor/store-data.ts'
-import type { Db } from './platform/db.ts'
-import { compareEncryptionKeys } from './platform/key-checks.ts'
-import { createLog } from './platform/log.ts'
-import { schemaMismatch } from './platform/schema-version.ts'
+import type { Db } from './platform/database/db.ts'
+import { compareEncryptionKeys } from './platform/encryption/key-checks.ts'
+import { createLog } from './platform/observability/log.ts'
+import { schemaMismatch } from './platform/schema/schema-version.ts'
 import { mustMailBeEncrypted } from './transport.ts'
 import { openDatabaseFrom, openKeyringFrom, redisSettings, SCHEMA } from './wiring.ts'
 
@@ -105,7 +105,7 @@ function partsOf(config: Config, db: Db, nowMs: NowMs): Parts {
     }),
     compareKeys: () => compareEncryptionKeys(db, openKeyringFrom(config)).catch(notAllowed),
     async tryMail(url) {
-      const { tryMailServer } = await import('./platform/mail.ts')
+      const { tryMailServer } = await import('./platform/outbound/mail.ts')
       await tryMailServer(url, ANSWER_MS_MAX, { mustEncrypt: mustMailBeEncrypted(url, config) })
     },
   }

@@ -7,12 +7,12 @@ import { type WatchedProvider, watchProvider } from './funding/provider-watch.ts
 import { createReconciliation } from './funding/reconcile.ts'
 import { notifyPeople } from './operations/notify-people.ts'
 import type { Clock } from './platform/clock.ts'
-import type { Db } from './platform/db.ts'
-import type { Keyring } from './platform/encryption.ts'
-import { every, type Repeating } from './platform/every.ts'
-import type { Log } from './platform/log.ts'
-import type { Metrics } from './platform/metrics.ts'
-import { operatorFetch } from './platform/operator-fetch.ts'
+import type { Db } from './platform/database/db.ts'
+import type { Keyring } from './platform/encryption/encryption.ts'
+import type { Log } from './platform/observability/log.ts'
+import type { Metrics } from './platform/observability/metrics.ts'
+import { operatorFetch } from './platform/outbound/operator-fetch.ts'
+import { every, type Repeating } from './platform/process/every.ts'
 import { networksOf } from './wiring.ts'
 
 /** A customer who comes back from paying looks at the balance. */

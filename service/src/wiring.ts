@@ -8,21 +8,21 @@ import type { RedisSettings } from './access/redis-urls.ts'
 import { type Config, ConfigError, configWarnings, type DashboardConfig, loadConfig } from './config.ts'
 import { createHealthServer } from './edge/health-server.ts'
 import { JournalMismatch, journalProblemOf } from './orders/keep-position.ts'
-import { UntrustedDatabase } from './platform/database-url.ts'
-import { type Db, openDatabase, sql } from './platform/db.ts'
-import type { Timer } from './platform/durations.ts'
+import { UntrustedDatabase } from './platform/database/database-url.ts'
+import { type Db, openDatabase, sql } from './platform/database/db.ts'
 import {
   KekNotObtained,
   type Keyring,
   localKeks,
   openKeyring,
   WrongEncryptionKey,
-} from './platform/encryption.ts'
-import { askForKeks } from './platform/kek-providers.ts'
-import type { Log } from './platform/log.ts'
-import type { BatchedCall, Metrics } from './platform/metrics.ts'
-import { type OutboundNetworks, outboundNetworks } from './platform/outbound-networks.ts'
-import { schemaMismatch } from './platform/schema-version.ts'
+} from './platform/encryption/encryption.ts'
+import { askForKeks } from './platform/encryption/kek-providers.ts'
+import type { Timer } from './platform/observability/durations.ts'
+import type { Log } from './platform/observability/log.ts'
+import type { BatchedCall, Metrics } from './platform/observability/metrics.ts'
+import { type OutboundNetworks, outboundNetworks } from './platform/outbound/outbound-networks.ts'
+import { schemaMismatch } from './platform/schema/schema-version.ts'
 import { Unavailable } from './platform/trouble.ts'
 
 export const VERSION = (createRequire(import.meta.url)('../package.json') as { version: string }).version

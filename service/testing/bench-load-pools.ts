@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { loadConfig } from '../src/config.ts'
-import { createLog } from '../src/platform/log.ts'
+import { createLog } from '../src/platform/observability/log.ts'
 import { createLinkVault } from '../src/supply/gift-link.ts'
 import { loadPool, preparePool } from '../src/supply/pool.ts'
 import { openDatabaseFrom, openKeyringFrom } from '../src/wiring.ts'

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { openDatabase, sql } from '../src/platform/db.ts'
-import { createJobRunner } from '../src/platform/job-runner.ts'
-import { finishJob } from '../src/platform/jobs.ts'
-import { createLog } from '../src/platform/log.ts'
-import { createMetrics } from '../src/platform/metrics.ts'
+import { openDatabase, sql } from '../src/platform/database/db.ts'
+import { createJobRunner } from '../src/platform/jobs/job-runner.ts'
+import { finishJob } from '../src/platform/jobs/jobs.ts'
+import { createLog } from '../src/platform/observability/log.ts'
+import { createMetrics } from '../src/platform/observability/metrics.ts'
 
 /**
  * A worker whose jobs only record that they ran: node bench-queue-worker.ts <settings file>. `npm run bench -- queue` starts and

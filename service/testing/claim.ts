@@ -1,5 +1,5 @@
-import type { Queryable } from '../src/platform/db.ts'
-import { claimJobs, type Job } from '../src/platform/jobs.ts'
+import type { Queryable } from '../src/platform/database/db.ts'
+import { claimJobs, type Job } from '../src/platform/jobs/jobs.ts'
 
 const LANES = ['usual', 'backlog', 'failing'] as const
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { findPostgres, startPostgres } from '@shopwire/engines'
-import { migrate } from '../src/platform/migrate.ts'
+import { migrate } from '../src/platform/schema/migrate.ts'
 import { SCHEMA } from '../src/wiring.ts'
 
 /** The logins that deploy/compose/postgres makes, by what signs in with them. */

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { changeUrls, databaseGrants, type ProvisionedDatabase } from '@shopwire/engines'
 import pg from 'pg'
 import { inject } from 'vitest'
-import { settingsSql } from '../src/platform/database-settings.ts'
-import { type Db, openDatabase } from '../src/platform/db.ts'
+import { type Db, openDatabase } from '../src/platform/database/db.ts'
+import { settingsSql } from '../src/platform/schema/database-settings.ts'
 
 export const TEMPLATE_DATABASE = 'shopwire_template'
 

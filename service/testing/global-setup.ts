@@ -6,7 +6,7 @@ import {
   startRedisCluster,
 } from '@shopwire/engines'
 import type { TestProject } from 'vitest/node'
-import { migrate } from '../src/platform/migrate.ts'
+import { migrate } from '../src/platform/schema/migrate.ts'
 import { SCHEMA } from '../src/wiring.ts'
 import { TEMPLATE_DATABASE } from './database.ts'
 

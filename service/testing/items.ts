@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LiveCatalogue } from '../src/catalogue/live-catalogue.ts'
 import { type ItemFacts, nextRevision, upsertItems } from '../src/catalogue/queries.ts'
-import type { Db } from '../src/platform/db.ts'
+import type { Db } from '../src/platform/database/db.ts'
 
 /** An item for sale at a dollar, with the given facts changed. */
 export function itemOf(id: string, facts: Partial<ItemFacts> = {}): ItemFacts {

@@ -1,4 +1,11 @@
-import { type Db, type Queryable, type Statement, sql, statement, type Tx } from '../src/platform/db.ts'
+import {
+  type Db,
+  type Queryable,
+  type Statement,
+  sql,
+  statement,
+  type Tx,
+} from '../src/platform/database/db.ts'
 import type { TestDatabase } from './database.ts'
 
 /**

@@ -3,7 +3,7 @@ import { createAccount } from '../src/accounts/account.ts'
 import { createKey } from '../src/accounts/api-key.ts'
 import { loadConfig } from '../src/config.ts'
 import { fund } from '../src/ledger/transfer.ts'
-import { createLog } from '../src/platform/log.ts'
+import { createLog } from '../src/platform/observability/log.ts'
 import { openDatabaseFrom, openKeyringFrom } from '../src/wiring.ts'
 
 /**

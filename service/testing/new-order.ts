@@ -1,6 +1,6 @@
 import { hashCart } from '../src/orders/place-order.ts'
 import type { NewOrder } from '../src/orders/queries.ts'
-import { newId } from '../src/platform/ids.ts'
+import { newId } from '../src/platform/text/ids.ts'
 import { cartColumns } from '../src/quotes/price-cart.ts'
 
 interface Cart {

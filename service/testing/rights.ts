@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { parseRights, type Rights } from '../src/platform/rights.ts'
+import { parseRights, type Rights } from '../src/platform/schema/rights.ts'
 import { SCHEMA } from '../src/wiring.ts'
 
 export const ROLES = [

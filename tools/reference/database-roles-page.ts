@@ -87,7 +87,7 @@ interface Refusals {
   readonly secrets: Readonly<Record<string, Readonly<Record<string, string>>>>
 }
 
-/** What service/test/platform/stolen-roles.test.ts saw. */
+/** What service/test/platform/schema/stolen-roles.test.ts saw. */
 const readRefusals = () => JSON.parse(readFileSync('service/testing/refusals.json', 'utf8')) as Refusals
 
 function refusals(): string[] {

@@ -1,5 +1,5 @@
-import { type Db, sql } from '../platform/db.ts'
-import { every } from '../platform/every.ts'
+import { type Db, sql } from '../platform/database/db.ts'
+import { every } from '../platform/process/every.ts'
 import type { Admission } from './admission.ts'
 import type { KnownKeys } from './known-keys.ts'
 

@@ -1,6 +1,6 @@
 import { NONCE_KEPT_S_MIN } from '@shopwire/contract'
-import { type BatchingMode, batched, MUST_WAIT, type MustWait } from '../platform/batched.ts'
-import { type Db, isRolledBack, sql, timed } from '../platform/db.ts'
+import { type BatchingMode, batched, MUST_WAIT, type MustWait } from '../platform/batching/batched.ts'
+import { type Db, isRolledBack, sql, timed } from '../platform/database/db.ts'
 import { purgeAccessChanges } from './access-changes.ts'
 import type { Admission, AdmissionLimits, Attempt, Verdict } from './admission.ts'
 

@@ -1,7 +1,7 @@
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { RATE_WINDOW_S, RETRY_AFTER_OVERLOADED_S, RETRY_AFTER_S_MIN } from '@shopwire/contract'
 import { signatureMatches } from '@shopwire/contract/signing'
-import type { Metrics } from '../platform/metrics.ts'
+import type { Metrics } from '../platform/observability/metrics.ts'
 import { Refusal, refuse, Unavailable } from '../platform/trouble.ts'
 import type { Admission, Usage } from './admission.ts'
 import type { Caller } from './caller.ts'

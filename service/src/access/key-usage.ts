@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import { type Queryable, sql } from '../platform/db.ts'
-import { every } from '../platform/every.ts'
-import type { Log } from '../platform/log.ts'
+import { type Queryable, sql } from '../platform/database/db.ts'
+import type { Log } from '../platform/observability/log.ts'
+import { every } from '../platform/process/every.ts'
 import { Unavailable } from '../platform/trouble.ts'
 
 /**

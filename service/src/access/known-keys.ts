@@ -2,9 +2,9 @@ import { createSecretKey, type KeyObject } from 'node:crypto'
 import type { Scope } from '@shopwire/contract'
 import { LRUCache } from 'lru-cache'
 import { findLiveKeys, type LiveKeyRow, openSecret } from '../accounts/api-key.ts'
-import type { Db } from '../platform/db.ts'
-import type { Keyring } from '../platform/encryption.ts'
-import { type LookupLimits, sharedLookup } from '../platform/shared-lookup.ts'
+import { type LookupLimits, sharedLookup } from '../platform/batching/shared-lookup.ts'
+import type { Db } from '../platform/database/db.ts'
+import type { Keyring } from '../platform/encryption/encryption.ts'
 
 /** A key as cached in this process. Admission confirms on every request that it is still valid. */
 export interface KnownKey {

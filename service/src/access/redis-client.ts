@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
-import { isCertificateError } from '../platform/certificate-errors.ts'
+import { isCertificateError } from '../platform/database/certificate-errors.ts'
 import { Unavailable } from '../platform/trouble.ts'
 import { type RedisServers, type RedisSettings, readRedisUrls, SENTINEL_PORT } from './redis-urls.ts'
 

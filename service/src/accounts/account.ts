@@ -1,7 +1,7 @@
 import { openBalance } from '../ledger/transfer.ts'
-import type { Queryable, Tx } from '../platform/db.ts'
-import { newId } from '../platform/ids.ts'
-import { assertPlain } from '../platform/plain-text.ts'
+import type { Queryable, Tx } from '../platform/database/db.ts'
+import { newId } from '../platform/text/ids.ts'
+import { assertPlain } from '../platform/text/plain-text.ts'
 import { refuse } from '../platform/trouble.ts'
 import {
   type Account,

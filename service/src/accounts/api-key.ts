@@ -1,8 +1,8 @@
 import { scopes as allScopes, type Scope } from '@shopwire/contract'
-import type { Queryable, Tx } from '../platform/db.ts'
-import type { Keyring, RowBinding } from '../platform/encryption.ts'
-import { newOpaqueId, newSecret } from '../platform/ids.ts'
-import type { SealedColumn } from '../platform/re-encrypt.ts'
+import type { Queryable, Tx } from '../platform/database/db.ts'
+import type { Keyring, RowBinding } from '../platform/encryption/encryption.ts'
+import type { SealedColumn } from '../platform/encryption/re-encrypt.ts'
+import { newOpaqueId, newSecret } from '../platform/text/ids.ts'
 import { refuse } from '../platform/trouble.ts'
 import { assertName, assertOpen, getAccount, NAME_LENGTH_MAX } from './account.ts'
 import {

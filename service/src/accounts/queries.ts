@@ -1,5 +1,5 @@
 import type { Scope } from '@shopwire/contract'
-import { type Queryable, sql, timed } from '../platform/db.ts'
+import { type Queryable, sql, timed } from '../platform/database/db.ts'
 
 export type AccountStatus = 'active' | 'suspended'
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Account } from '../accounts/account.ts'
 import type { Recorded, Transfer } from '../ledger/transfer.ts'
-import { printable } from '../platform/plain-text.ts'
+import { printable } from '../platform/text/plain-text.ts'
 import type { CommandContext } from './command-context.ts'
 import { keyTable } from './keys.ts'
 import { parseDollars, parseLimit, parseSeq, parseSignedDollars, parseText } from './parse.ts'

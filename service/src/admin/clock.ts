@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander'
-import { REMOVALS, type Removal, type RemovalState } from '../platform/removal-limit.ts'
+import { REMOVALS, type Removal, type RemovalState } from '../platform/jobs/removal-limit.ts'
 import type { CommandContext } from './command-context.ts'
 import { parseText } from './parse.ts'
 import { day, print, table } from './print.ts'

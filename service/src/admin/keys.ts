@@ -1,7 +1,7 @@
 import { scopes as allScopes } from '@shopwire/contract'
 import type { Command } from 'commander'
 import type { ApiKey } from '../accounts/api-key.ts'
-import { printable } from '../platform/plain-text.ts'
+import { printable } from '../platform/text/plain-text.ts'
 import type { CommandContext } from './command-context.ts'
 import { day, print, table } from './print.ts'
 

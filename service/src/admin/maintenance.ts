@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
-import { createKek } from '../platform/kek-providers.ts'
-import type { UnopenedRow } from '../platform/re-encrypt.ts'
+import { createKek } from '../platform/encryption/kek-providers.ts'
+import type { UnopenedRow } from '../platform/encryption/re-encrypt.ts'
 import type { CommandContext } from './command-context.ts'
 import { parseLimit } from './parse.ts'
 import { day, print, table } from './print.ts'

@@ -9,8 +9,8 @@ import {
   type RecordedAttempt,
   summaryOf,
 } from '../operations/order-evidence.ts'
-import type { AuditRow } from '../platform/audit.ts'
-import { printable } from '../platform/plain-text.ts'
+import type { AuditRow } from '../platform/database/audit.ts'
+import { printable } from '../platform/text/plain-text.ts'
 import type { CommandContext } from './command-context.ts'
 import { day, dollars, NotDoneError, print, table } from './print.ts'
 import { RulesViolatedError } from './verify.ts'

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { objectionToText } from '../platform/plain-text.ts'
+import { objectionToText } from '../platform/text/plain-text.ts'
 import { refuse } from '../platform/trouble.ts'
 
 const LIST_MAX = 1_000

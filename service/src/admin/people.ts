@@ -1,7 +1,7 @@
 import { roles } from '@shopwire/contract/dashboard'
 import { type Command, InvalidArgumentError } from 'commander'
 import { OPERATOR_TOKEN_DAYS_MAX, type OperatorTokenRow } from '../operations/operator-tokens.ts'
-import { printable } from '../platform/plain-text.ts'
+import { printable } from '../platform/text/plain-text.ts'
 import type { CommandContext } from './command-context.ts'
 import { parseText } from './parse.ts'
 import { day, print, table } from './print.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { day, dollars } from '../platform/format.ts'
-import { printable } from '../platform/plain-text.ts'
+import { day, dollars } from '../platform/text/format.ts'
+import { printable } from '../platform/text/plain-text.ts'
 import type { CommandContext } from './command-context.ts'
 import { coloured } from './terminal.ts'
 

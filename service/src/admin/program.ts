@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import { AdmissionMismatchError } from '../operations/operator.ts'
 import { OPERATOR_TOKEN_DAYS_WARNED } from '../operations/operator-tokens.ts'
-import { UNCONFIRMED_CODE, UNJOURNALLED_CODE } from '../platform/database-identity.ts'
+import { UNCONFIRMED_CODE, UNJOURNALLED_CODE } from '../platform/database/database-identity.ts'
 import { Refusal, Unavailable } from '../platform/trouble.ts'
 import { accountCommands } from './accounts.ts'
 import { askFirst } from './ask-first.ts'

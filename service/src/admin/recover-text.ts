@@ -1,6 +1,6 @@
 import type { RecoveryComparison, RecoveryState } from '../operations/recovery-actions.ts'
 import type { LostLink } from '../orders/compare-journal.ts'
-import { nameIdentity } from '../platform/database-identity.ts'
+import { nameIdentity } from '../platform/database/database-identity.ts'
 import type { SupplierBalance } from '../supply/house-ledger.ts'
 import { day, table } from './print.ts'
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { StoreState, StoreWindow } from '../catalogue/store-state.ts'
 import type { OperatorReads } from '../operations/reads.ts'
-import { printable } from '../platform/plain-text.ts'
+import { printable } from '../platform/text/plain-text.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { CommandContext } from './command-context.ts'
 import { parseDuration, parseInstant, parseText } from './parse.ts'

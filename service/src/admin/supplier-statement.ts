@@ -1,5 +1,5 @@
-import { csvText } from '../platform/csv.ts'
-import { printable } from '../platform/plain-text.ts'
+import { csvText } from '../platform/text/csv.ts'
+import { printable } from '../platform/text/plain-text.ts'
 import type { SupplierStatement } from '../supply/house-ledger.ts'
 import { day, dollars, table } from './print.ts'
 

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import type { UpgradeCheck } from '../platform/upgrade-check.ts'
-import type { PlannedMigration, PlannedStep } from '../platform/upgrade-plan.ts'
+import type { UpgradeCheck } from '../platform/schema/upgrade-check.ts'
+import type { PlannedMigration, PlannedStep } from '../platform/schema/upgrade-plan.ts'
 import type { CommandContext } from './command-context.ts'
 import { parseDuration } from './parse.ts'
 import { print, table } from './print.ts'

@@ -3,7 +3,7 @@ import { existsSync, openSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Db, openDatabase, statement } from '../platform/db.ts'
+import { type Db, openDatabase, statement } from '../platform/database/db.ts'
 import { BackupError } from './backup-error.ts'
 import type { PgBackRest } from './pgbackrest.ts'
 

@@ -1,5 +1,5 @@
 import { ITEM_ID_LENGTH_MAX, ITEM_ID_LENGTH_MIN, type ItemType, itemTypes } from '@shopwire/contract'
-import { JsonError, type JsonValue, NumberToken, readStrictJsonList } from '../platform/strict-json.ts'
+import { JsonError, type JsonValue, NumberToken, readStrictJsonList } from '../platform/text/strict-json.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { ItemFacts } from './queries.ts'
 

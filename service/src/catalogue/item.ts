@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from '../platform/db.ts'
+import type { Queryable, Tx } from '../platform/database/db.ts'
 import { refuse } from '../platform/trouble.ts'
 import { type ItemTexts, readItem, textsOf } from './import-file.ts'
 import { objectionToPrices, type PriceBounds } from './price-bounds.ts'

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Db } from '../platform/db.ts'
+import type { Db } from '../platform/database/db.ts'
 import { Unavailable } from '../platform/trouble.ts'
 import { selectItemsSince, selectRevision } from './queries.ts'
 import { Snapshot } from './snapshot.ts'

@@ -1,4 +1,4 @@
-import { dollars } from '../platform/format.ts'
+import { dollars } from '../platform/text/format.ts'
 
 /** How much prices may change at once before an operator has to say that it is meant. */
 export interface PriceBounds {

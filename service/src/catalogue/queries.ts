@@ -1,5 +1,5 @@
 import type { ItemType } from '@shopwire/contract'
-import { type Queryable, sql } from '../platform/db.ts'
+import { type Queryable, sql } from '../platform/database/db.ts'
 
 /** An item as stored. Whether it can be bought right now also depends on the time. */
 export interface ItemRow {

@@ -1,5 +1,5 @@
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
-import { newId } from '../platform/ids.ts'
+import { type Queryable, sql, type Tx } from '../platform/database/db.ts'
+import { newId } from '../platform/text/ids.ts'
 import { refuse } from '../platform/trouble.ts'
 
 /** Whether the shop takes new orders. Reads, quotes and replays of orders work while it is closed. */

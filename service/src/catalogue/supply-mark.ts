@@ -1,4 +1,4 @@
-import { sql, type Tx } from '../platform/db.ts'
+import { sql, type Tx } from '../platform/database/db.ts'
 import { nextRevision } from './queries.ts'
 
 /** Records whether an item can be delivered. Creates a new revision only when that changes. */

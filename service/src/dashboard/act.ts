@@ -1,7 +1,7 @@
-import { inAccount } from '../platform/account-scope.ts'
-import { recordAction } from '../platform/audit.ts'
 import type { Clock } from '../platform/clock.ts'
-import { type Db, sql, type Tx } from '../platform/db.ts'
+import { inAccount } from '../platform/database/account-scope.ts'
+import { recordAction } from '../platform/database/audit.ts'
+import { type Db, sql, type Tx } from '../platform/database/db.ts'
 import type { Member } from './member.ts'
 
 /** The result of an action, and what the audit log says about it. Never a secret or a link. */

@@ -1,5 +1,5 @@
-import { type Queryable, sql } from '../platform/db.ts'
-import { idFloor } from '../platform/ids.ts'
+import { type Queryable, sql } from '../platform/database/db.ts'
+import { idFloor } from '../platform/text/ids.ts'
 
 export interface FailingEndpoint {
   readonly error: string

@@ -5,7 +5,7 @@ import {
   WEBHOOK_HORIZON_S,
 } from '@shopwire/contract'
 import type { Attention, Home, StoreNow } from '@shopwire/contract/dashboard'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/database/db.ts'
 import {
   type FailingEndpoint,
   type LeavingItem,

@@ -1,6 +1,6 @@
 import type { auditRoutes, AuditRow as ShownRow } from '@shopwire/contract/dashboard'
-import { inAccount } from '../platform/account-scope.ts'
-import { type Db, type Queryable, sql } from '../platform/db.ts'
+import { inAccount } from '../platform/database/account-scope.ts'
+import { type Db, type Queryable, sql } from '../platform/database/db.ts'
 import type { Area } from './area.ts'
 
 const ROWS_DEFAULT = 50

@@ -1,6 +1,6 @@
 import { type catalogueRoutes, ITEMS_LIMIT_DEFAULT } from '@shopwire/contract/dashboard'
 import type { LiveCatalogue } from '../catalogue/live-catalogue.ts'
-import type { Db } from '../platform/db.ts'
+import type { Db } from '../platform/database/db.ts'
 import { refuse } from '../platform/trouble.ts'
 import { quoteCart } from '../quotes/quote.ts'
 import type { Area } from './area.ts'

@@ -1,5 +1,5 @@
 import type { Home } from '@shopwire/contract/dashboard'
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Queryable, sql, type Tx } from '../platform/database/db.ts'
 import { type Place, selectFirstDelivered } from './home-queries.ts'
 
 /** When the first signed request and the first quote of an account were seen; null: none was. */

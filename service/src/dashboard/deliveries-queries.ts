@@ -1,5 +1,5 @@
 import type { WebhookEventName } from '@shopwire/contract'
-import { type Queryable, sql } from '../platform/db.ts'
+import { type Queryable, sql } from '../platform/database/db.ts'
 import type { DeliveryState } from '../webhooks/delivery-search.ts'
 
 export interface EventRow {

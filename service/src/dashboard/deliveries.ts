@@ -8,9 +8,9 @@ import {
   RECOVER_EVENTS_MAX,
 } from '@shopwire/contract/dashboard'
 import { LRUCache } from 'lru-cache'
-import { inAccount } from '../platform/account-scope.ts'
-import type { Db } from '../platform/db.ts'
-import type { Keyring } from '../platform/encryption.ts'
+import { inAccount } from '../platform/database/account-scope.ts'
+import type { Db } from '../platform/database/db.ts'
+import type { Keyring } from '../platform/encryption/encryption.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { OpensLinks } from '../supply/gift-link.ts'
 import { resendEvent } from '../webhooks/delivery-log.ts'

@@ -1,7 +1,7 @@
 import type { OrderStatus } from '@shopwire/contract'
 import type { TransferKind } from '../ledger/queries.ts'
-import { type Queryable, sql } from '../platform/db.ts'
-import { idFloor } from '../platform/ids.ts'
+import { type Queryable, sql } from '../platform/database/db.ts'
+import { idFloor } from '../platform/text/ids.ts'
 
 /** A request's id is made when it arrives; what it causes comes at most this much later. Clocks of processes differ by seconds. */
 const BEFORE_MS = 10_000

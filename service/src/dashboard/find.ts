@@ -1,9 +1,9 @@
 import { EVENT_ID_FORM, KEY_ID_FORM, ORDER_ID_PATTERN, type OrderStatus } from '@shopwire/contract'
 import type { Found, FoundKind, findRoutes } from '@shopwire/contract/dashboard'
-import { inAccount } from '../platform/account-scope.ts'
-import type { Db, Queryable } from '../platform/db.ts'
-import { dollars } from '../platform/format.ts'
-import { timeInId } from '../platform/ids.ts'
+import { inAccount } from '../platform/database/account-scope.ts'
+import type { Db, Queryable } from '../platform/database/db.ts'
+import { dollars } from '../platform/text/format.ts'
+import { timeInId } from '../platform/text/ids.ts'
 import type { Area } from './area.ts'
 import {
   selectEvent,

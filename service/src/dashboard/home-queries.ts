@@ -1,5 +1,5 @@
-import { type Queryable, sql } from '../platform/db.ts'
-import { idFloor } from '../platform/ids.ts'
+import { type Queryable, sql } from '../platform/database/db.ts'
+import { idFloor } from '../platform/text/ids.ts'
 
 /** Orders of one hour and status that took about the same time to be delivered. */
 export interface OrderGroup {

@@ -1,6 +1,6 @@
 import { KEY_UNUSED_HOURS_SAFE } from '@shopwire/contract/dashboard'
 import { selectAlert } from '../funding/balance-alert.ts'
-import { type Queryable, sql } from '../platform/db.ts'
+import { type Queryable, sql } from '../platform/database/db.ts'
 import type { FirstCalls } from './checklist.ts'
 import type { HomeSources } from './home.ts'
 import { selectKeyHours, selectKeys } from './keys-queries.ts'

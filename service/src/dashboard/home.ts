@@ -6,8 +6,8 @@ import {
   type StoreNow,
 } from '@shopwire/contract/dashboard'
 import { dayOf, readAccountDays } from '../ledger/account-days.ts'
-import { inAccount } from '../platform/account-scope.ts'
-import type { Db, Tx } from '../platform/db.ts'
+import { inAccount } from '../platform/database/account-scope.ts'
+import type { Db, Tx } from '../platform/database/db.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { Area } from './area.ts'
 import { readAttention, readLeaving } from './attention.ts'

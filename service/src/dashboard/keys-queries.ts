@@ -1,5 +1,5 @@
 import type { Scope } from '@shopwire/contract'
-import { type Queryable, sql } from '../platform/db.ts'
+import { type Queryable, sql } from '../platform/database/db.ts'
 
 /** A key with what is known of its use. */
 export interface KeyRow {

@@ -1,5 +1,5 @@
 import type { LiveTopic } from '@shopwire/contract/dashboard'
-import { type Queryable, sql } from '../platform/db.ts'
+import { type Queryable, sql } from '../platform/database/db.ts'
 
 /** Differs from an earlier one where something of the topic has changed meanwhile. */
 export type AccountVersions = Readonly<Record<LiveTopic, string>> & { readonly account_id: string }

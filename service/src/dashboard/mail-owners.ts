@@ -1,6 +1,6 @@
-import type { Tx } from '../platform/db.ts'
-import type { Keyring } from '../platform/encryption.ts'
-import { queueMail } from '../platform/mail.ts'
+import type { Tx } from '../platform/database/db.ts'
+import type { Keyring } from '../platform/encryption/encryption.ts'
+import { queueMail } from '../platform/outbound/mail.ts'
 import { selectOwners } from '../sessions/members.ts'
 import type { Member } from './member.ts'
 

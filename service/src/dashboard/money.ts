@@ -12,9 +12,9 @@ import {
   type TransferFilter,
 } from '../ledger/statement.ts'
 import type { Transfer } from '../ledger/transfer.ts'
-import { inAccount } from '../platform/account-scope.ts'
-import type { Db, Queryable } from '../platform/db.ts'
-import { monthOf, monthRange } from '../platform/months.ts'
+import { inAccount } from '../platform/database/account-scope.ts'
+import type { Db, Queryable } from '../platform/database/db.ts'
+import { monthOf, monthRange } from '../platform/text/months.ts'
 import { assert, refuse } from '../platform/trouble.ts'
 import type { MemberAct } from './act.ts'
 import { type AlertAddressDeps, alertAddressArea, readAlert } from './alert-addresses.ts'

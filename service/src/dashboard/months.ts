@@ -1,4 +1,4 @@
-import { monthOf } from '../platform/months.ts'
+import { monthOf } from '../platform/text/months.ts'
 import { refuse } from '../platform/trouble.ts'
 
 /** A month from the account's first one to the present one. */

@@ -1,7 +1,7 @@
 import { ORDER_ID_PATTERN, type OrderStatus } from '@shopwire/contract'
 import { ORDER_ID_END_LENGTH_MIN, type OrderFilters } from '@shopwire/contract/dashboard'
-import { type Queryable, type Statement, sql, statement } from '../platform/db.ts'
-import { idFloor } from '../platform/ids.ts'
+import { type Queryable, type Statement, sql, statement } from '../platform/database/db.ts'
+import { idFloor } from '../platform/text/ids.ts'
 
 export interface ListedOrder {
   readonly id: string

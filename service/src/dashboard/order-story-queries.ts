@@ -1,5 +1,5 @@
 import type { OrderLinkRow } from '../orders/link-queries.ts'
-import { type Queryable, sql } from '../platform/db.ts'
+import { type Queryable, sql } from '../platform/database/db.ts'
 
 export const REVEAL_ACTION = 'order.reveal_link'
 

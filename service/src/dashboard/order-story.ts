@@ -3,7 +3,7 @@ import { type BoughtOrder, type LinkRead, selectBought, selectLinkReads } from '
 import { readWholeOrder } from '../orders/find-order.ts'
 import { type Proof, proveKey } from '../orders/prove-key.ts'
 import type { OrderRow } from '../orders/queries.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/database/db.ts'
 import { assert, refuse } from '../platform/trouble.ts'
 import { secondsBetween } from './order-rows.ts'
 import {

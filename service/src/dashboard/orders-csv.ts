@@ -1,8 +1,8 @@
 import { ORDER_EXPORT_MAX, type OrderFilters } from '@shopwire/contract/dashboard'
-import { inAccount } from '../platform/account-scope.ts'
-import { csvLine } from '../platform/csv.ts'
-import type { Db } from '../platform/db.ts'
-import { timeInId } from '../platform/ids.ts'
+import { inAccount } from '../platform/database/account-scope.ts'
+import type { Db } from '../platform/database/db.ts'
+import { csvLine } from '../platform/text/csv.ts'
+import { timeInId } from '../platform/text/ids.ts'
 import { type ListedOrder, resolveSearch, searchOrders } from './order-list-queries.ts'
 import { secondsBetween } from './order-rows.ts'
 

@@ -1,4 +1,4 @@
-import { type Queryable, sql } from '../platform/db.ts'
+import { type Queryable, sql } from '../platform/database/db.ts'
 
 /** Refuses a login that could do more than the dashboard may: then row-level security would protect nothing. */
 export async function assertOwnRole(db: Queryable): Promise<void> {

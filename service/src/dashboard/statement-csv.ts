@@ -1,8 +1,8 @@
 import { readTransfers, type TransferFilter } from '../ledger/statement.ts'
 import type { Transfer } from '../ledger/transfer.ts'
-import { inAccount } from '../platform/account-scope.ts'
-import { csvText } from '../platform/csv.ts'
-import type { Db } from '../platform/db.ts'
+import { inAccount } from '../platform/database/account-scope.ts'
+import type { Db } from '../platform/database/db.ts'
+import { csvText } from '../platform/text/csv.ts'
 
 const CHUNK = 2_000
 const HEAD =

@@ -2,9 +2,9 @@ import type { MonthSums } from '@shopwire/contract/dashboard'
 import PdfDocument from 'pdfkit'
 import { readPeriods } from '../ledger/statement.ts'
 import type { Transfer } from '../ledger/transfer.ts'
-import { inAccount } from '../platform/account-scope.ts'
-import type { Db } from '../platform/db.ts'
-import { monthRange } from '../platform/months.ts'
+import { inAccount } from '../platform/database/account-scope.ts'
+import type { Db } from '../platform/database/db.ts'
+import { monthRange } from '../platform/text/months.ts'
 import { decimal, type StatementRange, statementChunks } from './statement-csv.ts'
 
 /** More lines than this make a file of hundreds of pages that nobody reads and that takes long to make: orders are then added up by day. */

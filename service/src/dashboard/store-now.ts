@@ -1,7 +1,7 @@
 import type { StoreNow } from '@shopwire/contract/dashboard'
 import { listStoreWindows, readStoreState } from '../catalogue/store-state.ts'
-import type { Queryable } from '../platform/db.ts'
-import { readWorkers } from '../platform/worker-heartbeats.ts'
+import type { Queryable } from '../platform/database/db.ts'
+import { readWorkers } from '../platform/jobs/worker-heartbeats.ts'
 
 /** What a process knows of its installation. */
 export interface Installation {

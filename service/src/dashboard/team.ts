@@ -1,8 +1,8 @@
 import type { teamRoutes } from '@shopwire/contract/dashboard'
 import { getAccount, renameAccount } from '../accounts/account.ts'
-import { inAccount } from '../platform/account-scope.ts'
-import type { Db, Tx } from '../platform/db.ts'
-import type { Keyring } from '../platform/encryption.ts'
+import { inAccount } from '../platform/database/account-scope.ts'
+import type { Db, Tx } from '../platform/database/db.ts'
+import type { Keyring } from '../platform/encryption/encryption.ts'
 import { refuse } from '../platform/trouble.ts'
 import {
   assertMayInvite,

@@ -1,7 +1,7 @@
 import { selectBought } from '../orders/attempts.ts'
 import { type Proof, proveKey, summaryOf } from '../orders/prove-key.ts'
-import { inAccount } from '../platform/account-scope.ts'
-import type { Db } from '../platform/db.ts'
+import { inAccount } from '../platform/database/account-scope.ts'
+import type { Db } from '../platform/database/db.ts'
 import { refuse } from '../platform/trouble.ts'
 
 /** What an idempotency key, or the one of an order, bought and cost. `named` is a raw path segment. */

@@ -1,5 +1,5 @@
 import type { TokenRight } from '@shopwire/contract/dashboard'
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Queryable, sql, type Tx } from '../platform/database/db.ts'
 
 export interface TokenRow {
   readonly id: string

@@ -6,10 +6,10 @@ import {
   type TokenRight,
   type tokensRoutes,
 } from '@shopwire/contract/dashboard'
-import { inAccount } from '../platform/account-scope.ts'
-import type { Db } from '../platform/db.ts'
-import { newId, newSecret } from '../platform/ids.ts'
-import { assertPlain } from '../platform/plain-text.ts'
+import { inAccount } from '../platform/database/account-scope.ts'
+import type { Db } from '../platform/database/db.ts'
+import { newId, newSecret } from '../platform/text/ids.ts'
+import { assertPlain } from '../platform/text/plain-text.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { MemberAct } from './act.ts'
 import type { Area } from './area.ts'

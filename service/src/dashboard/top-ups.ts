@@ -11,9 +11,9 @@ import {
   type TopUp,
 } from '../funding/queries.ts'
 import { newReference, printReference } from '../funding/reference.ts'
-import { inAccount } from '../platform/account-scope.ts'
-import type { Db, Queryable } from '../platform/db.ts'
-import { newId } from '../platform/ids.ts'
+import { inAccount } from '../platform/database/account-scope.ts'
+import type { Db, Queryable } from '../platform/database/db.ts'
+import { newId } from '../platform/text/ids.ts'
 import { assert, refuse } from '../platform/trouble.ts'
 import type { MemberAct } from './act.ts'
 import type { Area } from './area.ts'

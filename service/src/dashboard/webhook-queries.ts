@@ -1,6 +1,6 @@
 import type { Scope, WebhookEventName } from '@shopwire/contract'
 import type { webhookEventNames } from '@shopwire/contract/dashboard'
-import { type Queryable, sql } from '../platform/db.ts'
+import { type Queryable, sql } from '../platform/database/db.ts'
 
 export interface EndpointFacts {
   readonly endpoint_id: string

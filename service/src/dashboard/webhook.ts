@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WebhookConfiguration, WebhookHealth } from '@shopwire/contract'
 import { type WebhookPage, webhookEventNames, type webhookRoutes } from '@shopwire/contract/dashboard'
-import { inAccount } from '../platform/account-scope.ts'
-import type { Db, Tx } from '../platform/db.ts'
-import type { Keyring } from '../platform/encryption.ts'
+import { inAccount } from '../platform/database/account-scope.ts'
+import type { Db, Tx } from '../platform/database/db.ts'
+import type { Keyring } from '../platform/encryption/encryption.ts'
 import { refuse } from '../platform/trouble.ts'
 import {
   ENDPOINT_SETTLE_MS,

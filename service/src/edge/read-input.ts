@@ -1,6 +1,6 @@
 import { repeatedItemId } from '@shopwire/contract'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
-import { JsonError, parseStrictJson } from '../platform/strict-json.ts'
+import { JsonError, parseStrictJson } from '../platform/text/strict-json.ts'
 import { refuse } from '../platform/trouble.ts'
 
 /** Turns the raw query and body of one route into values the contract allows, or refuses with what is wrong. */

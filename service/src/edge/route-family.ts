@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
-import type { Span } from '../platform/tracing.ts'
+import type { Span } from '../platform/observability/tracing.ts'
 
 /**
  * Routes with one way to authenticate and one format of errors. The edge knows neither: it checks the framing, limits connections and

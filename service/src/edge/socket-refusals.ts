@@ -1,7 +1,7 @@
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { newId } from '../platform/ids.ts'
+import { newId } from '../platform/text/ids.ts'
 import { type Refusal, refuse } from '../platform/trouble.ts'
 import { MALFORMED } from './receive-body.ts'
 import { COMMON_HEADERS, type RefusalAnswer, toRefusalAnswer } from './refusal-answer.ts'

@@ -1,4 +1,4 @@
-import { type Queryable, sql } from '../platform/db.ts'
+import { type Queryable, sql } from '../platform/database/db.ts'
 
 /**
  * An address of nobody in the team that an account wants its balance alerts sent to. Whoever types one chooses who gets mail from us, so it gets

@@ -1,4 +1,4 @@
-import type { Metrics } from '../platform/metrics.ts'
+import type { Metrics } from '../platform/observability/metrics.ts'
 import { Refusal } from '../platform/trouble.ts'
 import type { PaymentProvider } from './provider.ts'
 

@@ -1,5 +1,5 @@
 import type { Booked, Booking, FundingVerdict } from '../ledger/transfer.ts'
-import { type Queryable, sql } from '../platform/db.ts'
+import { type Queryable, sql } from '../platform/database/db.ts'
 import type { PaymentFact, ReadReversal } from './provider.ts'
 
 export type TopUpState = 'pending' | 'credited' | 'review' | 'failed' | 'expired' | 'rejected'

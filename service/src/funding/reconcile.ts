@@ -1,5 +1,5 @@
-import type { Db } from '../platform/db.ts'
-import type { Log } from '../platform/log.ts'
+import type { Db } from '../platform/database/db.ts'
+import type { Log } from '../platform/observability/log.ts'
 import type { Listed, ListedOne, PaymentProvider } from './provider.ts'
 import {
   beginReconciliation,

@@ -1,6 +1,6 @@
 import { getAccount } from '../accounts/account.ts'
 import { lockMoney } from '../ledger/transfer.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/database/db.ts'
 import { dollars, type Notify } from './notify.ts'
 import type { ReadPayment, ReadReversal } from './provider.ts'
 import {

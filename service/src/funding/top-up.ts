@@ -1,6 +1,6 @@
 import { getAccount } from '../accounts/account.ts'
 import { type Booking, fund, readBalance } from '../ledger/transfer.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/database/db.ts'
 import { refuse } from '../platform/trouble.ts'
 import { creditedLetter } from './letters.ts'
 import { dollars, type Notify } from './notify.ts'

@@ -1,4 +1,4 @@
-import { type Db, type Queryable, sql, statement, type Tx } from '../platform/db.ts'
+import { type Db, type Queryable, sql, statement, type Tx } from '../platform/database/db.ts'
 
 /** What happened to an account's balance on one UTC day. */
 export interface AccountDay {

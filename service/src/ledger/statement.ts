@@ -1,4 +1,4 @@
-import type { Queryable } from '../platform/db.ts'
+import type { Queryable } from '../platform/database/db.ts'
 import { assert } from '../platform/trouble.ts'
 import {
   type MovementSum,

@@ -1,5 +1,5 @@
-import type { Queryable, Tx } from '../platform/db.ts'
-import { assertPlain } from '../platform/plain-text.ts'
+import type { Queryable, Tx } from '../platform/database/db.ts'
+import { assertPlain } from '../platform/text/plain-text.ts'
 import { assert, refuse } from '../platform/trouble.ts'
 import {
   type Booked,

@@ -4,8 +4,8 @@ import { type Account, assertOpen, createAccount, getAccount, setAccountStatus }
 import { type ApiKey, createKey, revokeKey } from '../accounts/api-key.ts'
 import { sumOwed } from '../funding/queries.ts'
 import { adjust, type Funding, fund, type Recorded } from '../ledger/transfer.ts'
-import type { Db } from '../platform/db.ts'
-import type { Keyring } from '../platform/encryption.ts'
+import type { Db } from '../platform/database/db.ts'
+import type { Keyring } from '../platform/encryption/encryption.ts'
 import type { Act } from './act.ts'
 import { type Closed, closeAccount, eraseAccountRows, eraseAccountTexts } from './close-account.ts'
 

@@ -1,4 +1,4 @@
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/database/db.ts'
 
 /** The result of an action, with its target and details for the audit log. */
 export interface ActionResult<Result> {

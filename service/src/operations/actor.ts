@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os'
-import { assertPlain } from '../platform/plain-text.ts'
+import { assertPlain } from '../platform/text/plain-text.ts'
 import { refuse } from '../platform/trouble.ts'
 
 const ACTOR_LENGTH_MAX = 100

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { day } from '../platform/format.ts'
+import { day } from '../platform/text/format.ts'
 
 /**
  * What "shopwire backup" found and did last. It is a file on the machine of the backups, not a table: a restored database would claim tests

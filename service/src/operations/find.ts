@@ -1,5 +1,5 @@
-import { type Queryable, type Statement, sql } from '../platform/db.ts'
-import { timeInId } from '../platform/ids.ts'
+import { type Queryable, type Statement, sql } from '../platform/database/db.ts'
+import { timeInId } from '../platform/text/ids.ts'
 
 /** Of each kind. Whoever gets so many should give more of what they look for. */
 export const FOUND_MAX = 20

@@ -13,7 +13,7 @@ import { parseReference } from '../funding/reference.ts'
 import { writeOff } from '../funding/reversal.ts'
 import { takenCents } from '../funding/settle-payment.ts'
 import { type Credited, confirmTopUp, rejectTopUp } from '../funding/top-up.ts'
-import type { Db, Queryable } from '../platform/db.ts'
+import type { Db, Queryable } from '../platform/database/db.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { Act } from './act.ts'
 

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts'
-import { assertPlain } from '../platform/plain-text.ts'
+import { assertPlain } from '../platform/text/plain-text.ts'
 import { Refusal, refuse } from '../platform/trouble.ts'
 import { actorOf, type Login } from './actor.ts'
 

@@ -1,8 +1,8 @@
 import type { Letter, Notify } from '../funding/notify.ts'
 import type { Clock } from '../platform/clock.ts'
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
-import type { Keyring } from '../platform/encryption.ts'
-import { queueMail } from '../platform/mail.ts'
+import { type Queryable, sql, type Tx } from '../platform/database/db.ts'
+import type { Keyring } from '../platform/encryption/encryption.ts'
+import { queueMail } from '../platform/outbound/mail.ts'
 
 /** A subject names the account, whose name may be long. */
 const SUBJECT_LENGTH_MAX = 200

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { type Db, type Queryable, sql } from '../platform/db.ts'
-import { newId, newSecret } from '../platform/ids.ts'
+import { type Db, type Queryable, sql } from '../platform/database/db.ts'
+import { newId, newSecret } from '../platform/text/ids.ts'
 import { refuse } from '../platform/trouble.ts'
 import { tidyEmail } from '../sessions/people.ts'
 import type { Act } from './act.ts'

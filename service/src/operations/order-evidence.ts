@@ -11,8 +11,8 @@ import {
 } from '../orders/attempts.ts'
 import type { OrderName } from '../orders/delivery.ts'
 import { findOrder } from '../orders/find-order.ts'
-import { type AuditRow, listActions } from '../platform/audit.ts'
-import { type Queryable, sql } from '../platform/db.ts'
+import { type AuditRow, listActions } from '../platform/database/audit.ts'
+import { type Queryable, sql } from '../platform/database/db.ts'
 import { Refusal, refuse } from '../platform/trouble.ts'
 
 export type { Attempts, BoughtOrder, RecordedAttempt } from '../orders/attempts.ts'

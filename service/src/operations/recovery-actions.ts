@@ -8,10 +8,10 @@ import {
   isSameDatabase,
   nameIdentity,
   readDatabaseState,
-} from '../platform/database-identity.ts'
-import { type Db, type Queryable, sql, type Tx } from '../platform/db.ts'
-import { newId } from '../platform/ids.ts'
-import { isBehind, type StorePosition } from '../platform/store-position.ts'
+} from '../platform/database/database-identity.ts'
+import { type Db, type Queryable, sql, type Tx } from '../platform/database/db.ts'
+import { isBehind, type StorePosition } from '../platform/database/store-position.ts'
+import { newId } from '../platform/text/ids.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
 import { type Journal, type JournalMark, KEY_CHECK_LINK } from '../supply/journal.ts'

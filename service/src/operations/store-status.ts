@@ -1,8 +1,8 @@
 import { readStoreState } from '../catalogue/store-state.ts'
 import { type RefundRule, readRefundRule } from '../orders/refund-rule.ts'
-import { type Db, type Queryable, sql } from '../platform/db.ts'
-import { readRemovals } from '../platform/removal-limit.ts'
-import { readWorkers } from '../platform/worker-heartbeats.ts'
+import { type Db, type Queryable, sql } from '../platform/database/db.ts'
+import { readRemovals } from '../platform/jobs/removal-limit.ts'
+import { readWorkers } from '../platform/jobs/worker-heartbeats.ts'
 import { listSuppliers } from '../supply/suppliers.ts'
 import { readFigures } from './store-figures.ts'
 

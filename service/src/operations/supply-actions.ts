@@ -1,6 +1,6 @@
 import { wakeRetrying } from '../orders/waiting-lines.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Db } from '../platform/db.ts'
+import type { Db } from '../platform/database/db.ts'
 import { checkLink, type LinkVault } from '../supply/gift-link.ts'
 import { type Choice, type Chosen, chooseSource } from '../supply/item-supply.ts'
 import {

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { type Db, type Queryable, sql, type Tx } from '../platform/db.ts'
-import { newId } from '../platform/ids.ts'
+import { type Db, type Queryable, sql, type Tx } from '../platform/database/db.ts'
+import { newId } from '../platform/text/ids.ts'
 import { CHAIN_RULES, type ChainFindings, type ChainRule, type PublishedDigest } from './seals/check.ts'
 import { checkExport } from './seals/export.ts'
 import { checkChains } from './seals/read-chains.ts'

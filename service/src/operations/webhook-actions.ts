@@ -1,4 +1,4 @@
-import type { Keyring } from '../platform/encryption.ts'
+import type { Keyring } from '../platform/encryption/encryption.ts'
 import { resendEvent } from '../webhooks/delivery-log.ts'
 import { rotateSecret } from '../webhooks/endpoint.ts'
 import { recoverEvents } from '../webhooks/recover.ts'

@@ -1,5 +1,5 @@
-import type { AuditRow } from '../platform/audit.ts'
-import { type Queryable, sql } from '../platform/db.ts'
+import type { AuditRow } from '../platform/database/audit.ts'
+import { type Queryable, sql } from '../platform/database/db.ts'
 import type { OrderRow } from './queries.ts'
 
 /** An attempt to buy with an idempotency key. */

@@ -1,4 +1,4 @@
-import { type Db, type Queryable, sql } from '../platform/db.ts'
+import { type Db, type Queryable, sql } from '../platform/database/db.ts'
 import { FULFIL_QUEUE } from './fulfil-queue.ts'
 
 export interface Backlog {

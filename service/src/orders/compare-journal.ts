@@ -1,4 +1,4 @@
-import { type Db, type Queryable, sql } from '../platform/db.ts'
+import { type Db, type Queryable, sql } from '../platform/database/db.ts'
 import type { Journal, SoldLink } from '../supply/journal.ts'
 
 /** A link that was sold according to the journal, and whose delivery this database does not have. */

@@ -1,4 +1,4 @@
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/database/db.ts'
 import { assert } from '../platform/trouble.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
 import type { Journal } from '../supply/journal.ts'

@@ -1,8 +1,8 @@
-import { type BatchWriter, createBatchWriter } from '../platform/batch-writer.ts'
-import { type Db, type Queryable, sql } from '../platform/db.ts'
-import type { Log } from '../platform/log.ts'
-import type { Metrics } from '../platform/metrics.ts'
-import type { Removed } from '../platform/removal-limit.ts'
+import { type BatchWriter, createBatchWriter } from '../platform/batching/batch-writer.ts'
+import { type Db, type Queryable, sql } from '../platform/database/db.ts'
+import type { Removed } from '../platform/jobs/removal-limit.ts'
+import type { Log } from '../platform/observability/log.ts'
+import type { Metrics } from '../platform/observability/metrics.ts'
 
 /** What a request is about, as far as its endpoint knows; the rest is known once its answer has been sent. */
 export interface Evidence {

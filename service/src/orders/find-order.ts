@@ -1,5 +1,5 @@
-import type { Queryable } from '../platform/db.ts'
-import { timeInId } from '../platform/ids.ts'
+import type { Queryable } from '../platform/database/db.ts'
+import { timeInId } from '../platform/text/ids.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
 import type { OrderName } from './delivery.ts'

@@ -1,7 +1,7 @@
-import { batched } from '../platform/batched.ts'
-import type { Queryable } from '../platform/db.ts'
-import type { Job } from '../platform/jobs.ts'
-import type { Span, TraceOf, Tracing } from '../platform/tracing.ts'
+import { batched } from '../platform/batching/batched.ts'
+import type { Queryable } from '../platform/database/db.ts'
+import type { Job } from '../platform/jobs/jobs.ts'
+import type { Span, TraceOf, Tracing } from '../platform/observability/tracing.ts'
 import type { DeliveryToTrace } from '../webhooks/deliver.ts'
 import { selectRequestIds } from './queries.ts'
 

@@ -1,4 +1,4 @@
-import { sql, type Tx } from '../platform/db.ts'
+import { sql, type Tx } from '../platform/database/db.ts'
 import type { LinkVault, SealedLink } from '../supply/gift-link.ts'
 import { markPools, returnToPool } from '../supply/pool.ts'
 import { changePoolLeft, lockItemSupply } from '../supply/queries.ts'

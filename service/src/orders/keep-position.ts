@@ -1,7 +1,9 @@
-import { type DatabaseState, isSameDatabase, readDatabaseState } from '../platform/database-identity.ts'
-import type { Db } from '../platform/db.ts'
-import { newId } from '../platform/ids.ts'
-import type { Log } from '../platform/log.ts'
+import {
+  type DatabaseState,
+  isSameDatabase,
+  readDatabaseState,
+} from '../platform/database/database-identity.ts'
+import type { Db } from '../platform/database/db.ts'
 import {
   advancePosition,
   attachJournal,
@@ -10,7 +12,9 @@ import {
   markCompared,
   noteJournalProblem,
   type StorePosition,
-} from '../platform/store-position.ts'
+} from '../platform/database/store-position.ts'
+import type { Log } from '../platform/observability/log.ts'
+import { newId } from '../platform/text/ids.ts'
 import { refuse, Unavailable } from '../platform/trouble.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
 import { type Journal, type JournalMark, KEY_CHECK_LINK } from '../supply/journal.ts'

@@ -1,5 +1,5 @@
-import { type Db, sql, type Tx } from '../platform/db.ts'
-import type { Removed } from '../platform/removal-limit.ts'
+import { type Db, sql, type Tx } from '../platform/database/db.ts'
+import type { Removed } from '../platform/jobs/removal-limit.ts'
 
 /** Orders per transaction: small, so that locks are held briefly. */
 export const ERASE_CHUNK = 500

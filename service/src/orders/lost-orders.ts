@@ -1,4 +1,4 @@
-import { type Db, type Queryable, sql } from '../platform/db.ts'
+import { type Db, type Queryable, sql } from '../platform/database/db.ts'
 import type { DeliveredOrder, Journal } from '../supply/journal.ts'
 
 /** Clocks of workers and of the database may differ by this much. Reading more than necessary does no harm: most of it is known. */

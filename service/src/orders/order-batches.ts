@@ -1,6 +1,6 @@
-import { type BatchingMode, batched } from '../platform/batched.ts'
-import { type Db, isRolledBack } from '../platform/db.ts'
-import { endWith, inSpan, type Tracing } from '../platform/tracing.ts'
+import { type BatchingMode, batched } from '../platform/batching/batched.ts'
+import { type Db, isRolledBack } from '../platform/database/db.ts'
+import { endWith, inSpan, type Tracing } from '../platform/observability/tracing.ts'
 import { callPlaceOrder, callPlaceOrders, type NewOrder, type Placed } from './queries.ts'
 
 /** Places one order, alone or together with others that came at the same time. */

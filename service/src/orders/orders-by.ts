@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../platform/db.ts'
+import { type Queryable, statement } from '../platform/database/db.ts'
 import type { OrderRow } from './queries.ts'
 
 export interface OrderFilter {

@@ -6,8 +6,8 @@ import {
   QTY_DEFAULT,
   RETRY_AFTER_STORE_CLOSED_S,
 } from '@shopwire/contract'
-import { newId } from '../platform/ids.ts'
-import type { Span } from '../platform/tracing.ts'
+import type { Span } from '../platform/observability/tracing.ts'
+import { newId } from '../platform/text/ids.ts'
 import { Refusal, refuse, Unavailable } from '../platform/trouble.ts'
 import { cartColumns } from '../quotes/price-cart.ts'
 import { totalExceeded } from '../quotes/quote.ts'

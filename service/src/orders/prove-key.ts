@@ -1,7 +1,7 @@
 import type { Transfer } from '../ledger/queries.ts'
-import { listActions } from '../platform/audit.ts'
-import { type Queryable, sql } from '../platform/db.ts'
-import { day, dollars } from '../platform/format.ts'
+import { listActions } from '../platform/database/audit.ts'
+import { type Queryable, sql } from '../platform/database/db.ts'
+import { day, dollars } from '../platform/text/format.ts'
 import { type Attempts, type BoughtOrder, LISTED_MAX, readAttempts, selectBought } from './attempts.ts'
 
 export interface Proof extends Attempts {

@@ -1,7 +1,7 @@
 import type { OrderLine, OrderStatus, OrderSummary } from '@shopwire/contract'
-import { MUST_WAIT, type MustWait } from '../platform/batched.ts'
-import { type Db, type Queryable, sql, type Tx, timed } from '../platform/db.ts'
-import type { Span } from '../platform/tracing.ts'
+import { MUST_WAIT, type MustWait } from '../platform/batching/batched.ts'
+import { type Db, type Queryable, sql, type Tx, timed } from '../platform/database/db.ts'
+import type { Span } from '../platform/observability/tracing.ts'
 import type { CartColumns } from '../quotes/price-cart.ts'
 
 export interface OrderRow {

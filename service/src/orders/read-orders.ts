@@ -5,7 +5,7 @@ import {
   type OrdersPage,
   type OrdersQuery,
 } from '@shopwire/contract'
-import type { Queryable } from '../platform/db.ts'
+import type { Queryable } from '../platform/database/db.ts'
 import type { OpensLinks } from '../supply/gift-link.ts'
 import { selectOrderLinks } from './link-queries.ts'
 import {

@@ -1,4 +1,4 @@
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Queryable, sql, type Tx } from '../platform/database/db.ts'
 import type { OrderName } from './delivery.ts'
 import { FULFIL_QUEUE } from './fulfil-queue.ts'
 import type { OpenLine } from './queries.ts'

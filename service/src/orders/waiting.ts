@@ -1,5 +1,5 @@
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
-import { dropJob, wakeJob } from '../platform/jobs.ts'
+import { type Queryable, sql, type Tx } from '../platform/database/db.ts'
+import { dropJob, wakeJob } from '../platform/jobs/jobs.ts'
 import type { OrderName } from './delivery.ts'
 import { FULFIL_QUEUE } from './fulfil-queue.ts'
 import type { OrderRow } from './queries.ts'

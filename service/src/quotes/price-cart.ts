@@ -1,6 +1,6 @@
 import type { CartItem, QuoteLineStatus } from '@shopwire/contract'
 import { QTY_DEFAULT } from '@shopwire/contract'
-import { type Queryable, sql } from '../platform/db.ts'
+import { type Queryable, sql } from '../platform/database/db.ts'
 
 export interface PricedLine {
   readonly id: string

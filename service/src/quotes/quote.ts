@@ -1,5 +1,5 @@
 import { type CartItem, ORDER_TOTAL_CENTS_MAX, type Quote, type QuoteLine } from '@shopwire/contract'
-import type { Queryable } from '../platform/db.ts'
+import type { Queryable } from '../platform/database/db.ts'
 import { type Refusal, refuse } from '../platform/trouble.ts'
 import { type PricedLine, priceCart } from './price-cart.ts'
 

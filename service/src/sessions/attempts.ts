@@ -1,5 +1,5 @@
 import { createHmac, type KeyObject } from 'node:crypto'
-import { type Db, sql } from '../platform/db.ts'
+import { type Db, sql } from '../platform/database/db.ts'
 import { Refusal } from '../platform/trouble.ts'
 import { HashingBusy } from './passwords.ts'
 

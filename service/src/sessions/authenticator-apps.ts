@@ -1,10 +1,10 @@
 import { createHash, randomInt, timingSafeEqual } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
 import { systemClock } from '../platform/clock.ts'
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
-import type { Keyring, RowBinding } from '../platform/encryption.ts'
-import { newId } from '../platform/ids.ts'
-import type { SealedColumn } from '../platform/re-encrypt.ts'
+import { type Queryable, sql, type Tx } from '../platform/database/db.ts'
+import type { Keyring, RowBinding } from '../platform/encryption/encryption.ts'
+import type { SealedColumn } from '../platform/encryption/re-encrypt.ts'
+import { newId } from '../platform/text/ids.ts'
 import type { Person } from './people.ts'
 
 export type AuthenticatorApps = ReturnType<typeof createAuthenticatorApps>

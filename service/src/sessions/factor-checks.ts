@@ -1,4 +1,4 @@
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/database/db.ts'
 import { refuse } from '../platform/trouble.ts'
 import { codeNames } from './attempts.ts'
 import { type AnyCall, codeFailed, type IdentityContext, recordForPerson, sessionCookie } from './context.ts'

@@ -1,6 +1,6 @@
 import type { identityRoutes } from '@shopwire/contract/dashboard'
 import { PASSKEY_NAME_LENGTH_MAX } from '@shopwire/contract/dashboard'
-import { assertPlain } from '../platform/plain-text.ts'
+import { assertPlain } from '../platform/text/plain-text.ts'
 import { refuse } from '../platform/trouble.ts'
 import { type IdentityContext, recordForPerson, requireCaller, tellPerson } from './context.ts'
 import { COOKIES, setCookie } from './cookies.ts'

@@ -1,8 +1,8 @@
 import type { identityRoutes } from '@shopwire/contract/dashboard'
-import { enterAccount, inAccount } from '../platform/account-scope.ts'
-import { recordAction } from '../platform/audit.ts'
-import type { Tx } from '../platform/db.ts'
-import { queueMail } from '../platform/mail.ts'
+import { enterAccount, inAccount } from '../platform/database/account-scope.ts'
+import { recordAction } from '../platform/database/audit.ts'
+import type { Tx } from '../platform/database/db.ts'
+import { queueMail } from '../platform/outbound/mail.ts'
 import { refuse } from '../platform/trouble.ts'
 import { mailNames, tokenNames } from './attempts.ts'
 import {

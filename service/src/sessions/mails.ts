@@ -1,5 +1,5 @@
 import type { Role } from '@shopwire/contract/dashboard'
-import type { Mail } from '../platform/mail.ts'
+import type { Mail } from '../platform/outbound/mail.ts'
 import { ROLE_NAMES } from './people.ts'
 
 // Plain text, at most one link. A token is behind the "#": a mail server that opens links, and every log on the way, sees none of it.

@@ -1,5 +1,5 @@
 import type { Role } from '@shopwire/contract/dashboard'
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Queryable, sql, type Tx } from '../platform/database/db.ts'
 import { refuse } from '../platform/trouble.ts'
 
 export interface MemberRow {

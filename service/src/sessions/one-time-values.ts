@@ -1,4 +1,4 @@
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Queryable, sql, type Tx } from '../platform/database/db.ts'
 import { hashToken, newToken } from './session-store.ts'
 
 const MINUTE_MS = 60_000

@@ -8,8 +8,8 @@ import {
   verifyRegistrationResponse,
 } from '@simplewebauthn/server'
 import { COSEALG, decodeAttestationObject, isoBase64URL } from '@simplewebauthn/server/helpers'
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
-import { newId } from '../platform/ids.ts'
+import { type Queryable, sql, type Tx } from '../platform/database/db.ts'
+import { newId } from '../platform/text/ids.ts'
 import { issueToken, takeToken } from './one-time-values.ts'
 import type { Person } from './people.ts'
 

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { hash, verify } from '@node-rs/argon2'
 import { RETRY_AFTER_OVERLOADED_S } from '@shopwire/contract'
-import { createSlots } from '../platform/slots.ts'
+import { createSlots } from '../platform/batching/slots.ts'
 import { Refusal } from '../platform/trouble.ts'
 
 /** How much work one guess costs. OWASP's least for argon2id: 19 MiB, two passes, one lane. */

@@ -1,8 +1,8 @@
 import type { Role } from '@shopwire/contract/dashboard'
 import { PERSON_NAME_LENGTH_MAX } from '@shopwire/contract/dashboard'
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
-import { newId } from '../platform/ids.ts'
-import { assertPlain } from '../platform/plain-text.ts'
+import { type Queryable, sql, type Tx } from '../platform/database/db.ts'
+import { newId } from '../platform/text/ids.ts'
+import { assertPlain } from '../platform/text/plain-text.ts'
 import type { AccountOfPerson } from './signed-in.ts'
 
 export interface Person {

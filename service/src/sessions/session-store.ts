@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Role } from '@shopwire/contract/dashboard'
-import { type Queryable, sql } from '../platform/db.ts'
-import { newId } from '../platform/ids.ts'
+import { type Queryable, sql } from '../platform/database/db.ts'
+import { newId } from '../platform/text/ids.ts'
 import type { SignedIn } from './signed-in.ts'
 
 export interface SessionLimits {

@@ -1,6 +1,6 @@
 import type { identityRoutes } from '@shopwire/contract/dashboard'
-import type { Tx } from '../platform/db.ts'
-import { queueMail } from '../platform/mail.ts'
+import type { Tx } from '../platform/database/db.ts'
+import { queueMail } from '../platform/outbound/mail.ts'
 import { refuse } from '../platform/trouble.ts'
 import { mailNames, signInNames, tokenNames } from './attempts.ts'
 import {

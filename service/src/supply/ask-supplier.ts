@@ -1,6 +1,6 @@
 import { signWebhook } from '@shopwire/contract/signing'
-import { ProxyRefused, ProxyTrouble } from '../platform/egress-proxy.ts'
-import { AddressBlocked } from '../platform/public-address.ts'
+import { ProxyRefused, ProxyTrouble } from '../platform/outbound/egress-proxy.ts'
+import { AddressBlocked } from '../platform/outbound/public-address.ts'
 import { checkLink } from './gift-link.ts'
 
 /** What a supplier is asked for. The id makes it idempotent: one request, however often it is sent. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../platform/clock.ts'
-import type { Db, Tx } from '../platform/db.ts'
-import type { Keyring } from '../platform/encryption.ts'
+import type { Db, Tx } from '../platform/database/db.ts'
+import type { Keyring } from '../platform/encryption/encryption.ts'
 import { refuse } from '../platform/trouble.ts'
 import { askSupplier, type SupplierReply } from './ask-supplier.ts'
 import type { LinkVault } from './gift-link.ts'

@@ -1,8 +1,8 @@
 import { createHmac, type KeyObject } from 'node:crypto'
-import type { Db } from '../platform/db.ts'
-import type { Keyring, RowBinding, Sealed } from '../platform/encryption.ts'
-import { readOwnKey } from '../platform/own-key.ts'
-import type { SealedColumn } from '../platform/re-encrypt.ts'
+import type { Db } from '../platform/database/db.ts'
+import type { Keyring, RowBinding, Sealed } from '../platform/encryption/encryption.ts'
+import { readOwnKey } from '../platform/encryption/own-key.ts'
+import type { SealedColumn } from '../platform/encryption/re-encrypt.ts'
 import { assert, refuse } from '../platform/trouble.ts'
 
 /** A link as stored: unreadable without our keys, recognisable by its fingerprint. */

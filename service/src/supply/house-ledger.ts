@@ -1,5 +1,5 @@
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
-import { monthRange } from '../platform/months.ts'
+import { type Queryable, sql, type Tx } from '../platform/database/db.ts'
+import { monthRange } from '../platform/text/months.ts'
 import { refuse } from '../platform/trouble.ts'
 import { requestId } from './obligation.ts'
 import type { SupplierRequest } from './request-queries.ts'

@@ -1,6 +1,6 @@
 import { selectItem } from '../catalogue/queries.ts'
 import { markSupply } from '../catalogue/supply-mark.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/database/db.ts'
 import { refuse } from '../platform/trouble.ts'
 import {
   ensureItemSupply,

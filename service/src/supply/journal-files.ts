@@ -1,8 +1,14 @@
 import { link, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { explainRefused, giveToOwner } from '../platform/file-owner.ts'
-import { newWriterName, openLine, openLineFiles, sealLine, syncFolder } from '../platform/line-files.ts'
-import { newestOf, type StorePosition } from '../platform/store-position.ts'
+import {
+  newWriterName,
+  openLine,
+  openLineFiles,
+  sealLine,
+  syncFolder,
+} from '../platform/batching/line-files.ts'
+import { newestOf, type StorePosition } from '../platform/database/store-position.ts'
+import { explainRefused, giveToOwner } from '../platform/process/file-owner.ts'
 import { Unavailable } from '../platform/trouble.ts'
 import { type Journal, type JournalEntry, type JournalMark, readEntry, writeEntry } from './journal.ts'
 

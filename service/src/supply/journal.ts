@@ -1,4 +1,4 @@
-import type { StorePosition } from '../platform/store-position.ts'
+import type { StorePosition } from '../platform/database/store-position.ts'
 import { assert } from '../platform/trouble.ts'
 
 /**

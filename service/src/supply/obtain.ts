@@ -1,15 +1,15 @@
 import type { Clock } from '../platform/clock.ts'
-import type { Db, Tx } from '../platform/db.ts'
-import type { Keyring } from '../platform/encryption.ts'
-import { LeaseLostError } from '../platform/jobs.ts'
-import type { Log } from '../platform/log.ts'
+import type { Db, Tx } from '../platform/database/db.ts'
+import type { Keyring } from '../platform/encryption/encryption.ts'
+import { LeaseLostError } from '../platform/jobs/jobs.ts'
+import type { Log } from '../platform/observability/log.ts'
 import {
   type Metrics,
   SUPPLIER_NAMES_MAX,
   SUPPLIER_OUTCOMES,
   type SupplierOutcome,
-} from '../platform/metrics.ts'
-import type { Span } from '../platform/tracing.ts'
+} from '../platform/observability/metrics.ts'
+import type { Span } from '../platform/observability/tracing.ts'
 import { askSupplier, type SupplierAsk, type SupplierReply } from './ask-supplier.ts'
 import { createBreaker } from './breaker.ts'
 import { expectedCost, requestId } from './obligation.ts'

@@ -1,8 +1,8 @@
 import { selectItem } from '../catalogue/queries.ts'
 import { markSupply } from '../catalogue/supply-mark.ts'
-import type { Queryable, Tx } from '../platform/db.ts'
-import { KekMissing } from '../platform/encryption.ts'
-import { newId } from '../platform/ids.ts'
+import type { Queryable, Tx } from '../platform/database/db.ts'
+import { KekMissing } from '../platform/encryption/encryption.ts'
+import { newId } from '../platform/text/ids.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { LinkVault, PoolPlace } from './gift-link.ts'
 import {

@@ -1,4 +1,4 @@
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Queryable, sql, type Tx } from '../platform/database/db.ts'
 import type { PoolPlace, SealedLink } from './gift-link.ts'
 
 export type Source = 'pool' | 'supplier' | 'hand'

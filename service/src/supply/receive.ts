@@ -1,4 +1,4 @@
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/database/db.ts'
 import { assert } from '../platform/trouble.ts'
 import type { LinkVault } from './gift-link.ts'
 import { costOf, expectedCost, makerOf, type Price, type RequestName } from './obligation.ts'

@@ -1,4 +1,4 @@
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/database/db.ts'
 import { insertFingerprints, type LinkUse } from './queries.ts'
 
 const BATCH = 1_000

@@ -1,4 +1,4 @@
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Queryable, sql, type Tx } from '../platform/database/db.ts'
 import type { RequestName, Stage } from './obligation.ts'
 
 /** A request to a supplier. It is open, which is requested, accepted or unknown, as long as it has no end. */

@@ -1,4 +1,4 @@
-import { sql, type Tx } from '../platform/db.ts'
+import { sql, type Tx } from '../platform/database/db.ts'
 import type { Source } from './queries.ts'
 
 /**

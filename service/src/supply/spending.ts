@@ -1,4 +1,4 @@
-import { sql, type Tx } from '../platform/db.ts'
+import { sql, type Tx } from '../platform/database/db.ts'
 
 const MINUTE_MS = 60_000
 const WINDOW_MS = 60 * MINUTE_MS

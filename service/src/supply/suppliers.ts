@@ -1,7 +1,7 @@
-import type { Queryable, Tx } from '../platform/db.ts'
-import type { Keyring, RowBinding } from '../platform/encryption.ts'
-import { newSecret } from '../platform/ids.ts'
-import type { SealedColumn } from '../platform/re-encrypt.ts'
+import type { Queryable, Tx } from '../platform/database/db.ts'
+import type { Keyring, RowBinding } from '../platform/encryption/encryption.ts'
+import type { SealedColumn } from '../platform/encryption/re-encrypt.ts'
+import { newSecret } from '../platform/text/ids.ts'
 import { refuse } from '../platform/trouble.ts'
 import {
   insertSupplier,

@@ -1,6 +1,6 @@
 import { CATALOGUE_CHANGED_INTERVAL_S_MIN } from '@shopwire/contract'
-import { type Db, sql, type Tx } from '../platform/db.ts'
-import { newId } from '../platform/ids.ts'
+import { type Db, sql, type Tx } from '../platform/database/db.ts'
+import { newId } from '../platform/text/ids.ts'
 import { DELIVER_QUEUE } from './endpoint.ts'
 
 /** So few that others who need the processor of the database wait for milliseconds. */

@@ -1,6 +1,6 @@
-import type { Keyring, RowBinding } from '../platform/encryption.ts'
-import type { Sent } from '../platform/guarded-client.ts'
-import type { SealedColumn } from '../platform/re-encrypt.ts'
+import type { Keyring, RowBinding } from '../platform/encryption/encryption.ts'
+import type { SealedColumn } from '../platform/encryption/re-encrypt.ts'
+import type { Sent } from '../platform/outbound/guarded-client.ts'
 
 /** The start of a receiver's answer, as the account's people see it. */
 export interface AnswerExcerpt {

@@ -1,5 +1,5 @@
 import type { WebhookEventName } from '@shopwire/contract'
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Queryable, sql, type Tx } from '../platform/database/db.ts'
 import { refuse } from '../platform/trouble.ts'
 import { lockEndpoint } from './queries.ts'
 import { noEndpoint, queueAgain } from './recover.ts'

@@ -1,6 +1,6 @@
 import type { WebhookEventName } from '@shopwire/contract'
-import { type Queryable, sql, statement } from '../platform/db.ts'
-import { idFloor } from '../platform/ids.ts'
+import { type Queryable, sql, statement } from '../platform/database/db.ts'
+import { idFloor } from '../platform/text/ids.ts'
 
 export type DeliveryState = 'pending' | 'delivered' | 'failed' | 'cancelled'
 

@@ -5,11 +5,11 @@ import {
   type WebhookConfiguration,
   type WebhookHealth,
 } from '@shopwire/contract'
-import type { Queryable, Tx } from '../platform/db.ts'
-import type { Keyring, RowBinding } from '../platform/encryption.ts'
-import { newId, newSecret } from '../platform/ids.ts'
-import { dropJob } from '../platform/jobs.ts'
-import type { SealedColumn } from '../platform/re-encrypt.ts'
+import type { Queryable, Tx } from '../platform/database/db.ts'
+import type { Keyring, RowBinding } from '../platform/encryption/encryption.ts'
+import type { SealedColumn } from '../platform/encryption/re-encrypt.ts'
+import { dropJob } from '../platform/jobs/jobs.ts'
+import { newId, newSecret } from '../platform/text/ids.ts'
 import { Refusal, refuse } from '../platform/trouble.ts'
 import { recordEvent } from './events.ts'
 import {

@@ -1,6 +1,6 @@
 import type { WebhookEventName } from '@shopwire/contract'
-import { sql, type Tx } from '../platform/db.ts'
-import { newId } from '../platform/ids.ts'
+import { sql, type Tx } from '../platform/database/db.ts'
+import { newId } from '../platform/text/ids.ts'
 
 export interface NewEvent {
   readonly account_id: string

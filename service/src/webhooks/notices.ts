@@ -1,5 +1,5 @@
-import { type Db, type Queryable, sql, type Tx } from '../platform/db.ts'
-import { newId } from '../platform/ids.ts'
+import { type Db, type Queryable, sql, type Tx } from '../platform/database/db.ts'
+import { newId } from '../platform/text/ids.ts'
 import type { EndpointKey } from './queries.ts'
 
 export interface Notice {

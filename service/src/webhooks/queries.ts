@@ -1,6 +1,6 @@
 import type { WebhookEventName } from '@shopwire/contract'
-import { type Queryable, sql, type Tx, timed } from '../platform/db.ts'
-import type { Job } from '../platform/jobs.ts'
+import { type Queryable, sql, type Tx, timed } from '../platform/database/db.ts'
+import type { Job } from '../platform/jobs/jobs.ts'
 
 export interface EndpointRow {
   readonly account_id: string

@@ -1,5 +1,5 @@
-import { type Db, sql } from '../platform/db.ts'
-import type { Removed } from '../platform/removal-limit.ts'
+import { type Db, sql } from '../platform/database/db.ts'
+import type { Removed } from '../platform/jobs/removal-limit.ts'
 
 /** Rows per transaction: small, so that locks are held briefly. */
 export const EVENTS_CHUNK = 1_000

@@ -1,7 +1,12 @@
 import { isIP } from 'node:net'
-import { LookupFailed } from '../platform/name-lookup.ts'
-import { ANY_NETWORK, type OutboundNetworks } from '../platform/outbound-networks.ts'
-import { AddressBlocked, bare, checkedAddresses, isPublicAddress } from '../platform/public-address.ts'
+import { LookupFailed } from '../platform/outbound/name-lookup.ts'
+import { ANY_NETWORK, type OutboundNetworks } from '../platform/outbound/outbound-networks.ts'
+import {
+  AddressBlocked,
+  bare,
+  checkedAddresses,
+  isPublicAddress,
+} from '../platform/outbound/public-address.ts'
 import { type Refusal, refuse } from '../platform/trouble.ts'
 
 /** Ports above 1023 that browsers block too: services such as mail and chat that an HTTP request could be made to talk to. */

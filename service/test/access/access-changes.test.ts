@@ -8,7 +8,7 @@ import type { Admission } from '../../src/access/admission.ts'
 import { createKnownKeys, type KnownKeys } from '../../src/access/known-keys.ts'
 import { setAccountStatus } from '../../src/accounts/account.ts'
 import { revokeKey } from '../../src/accounts/api-key.ts'
-import { sql } from '../../src/platform/db.ts'
+import { sql } from '../../src/platform/database/db.ts'
 import { asSuperuser } from '../../testing/database.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 

@@ -5,7 +5,7 @@ import {
   noteAdmissionInUse,
   withMismatchCheck,
 } from '../../src/access/admission-in-use.ts'
-import { sql } from '../../src/platform/db.ts'
+import { sql } from '../../src/platform/database/db.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 
 let shop: Shop

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AccessDeps, admitCaller } from '../../src/access/admit-caller.ts'
 import { readCredentials } from '../../src/access/credentials.ts'
 import { createKnownKeys, KEY_READS } from '../../src/access/known-keys.ts'
-import type { Db, Statement } from '../../src/platform/db.ts'
+import type { Db, Statement } from '../../src/platform/database/db.ts'
 import { Refusal } from '../../src/platform/trouble.ts'
 import { openShop, type Shop, signedHeaders, type TestKey } from '../../testing/shop.ts'
 

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createKeyUsage, deleteOldUsage } from '../../src/access/key-usage.ts'
-import { type Queryable, sql } from '../../src/platform/db.ts'
-import { createLog } from '../../src/platform/log.ts'
+import { type Queryable, sql } from '../../src/platform/database/db.ts'
+import { createLog } from '../../src/platform/observability/log.ts'
 import { Unavailable } from '../../src/platform/trouble.ts'
 import { openTestDatabase, type TestDatabase } from '../../testing/database.ts'
 

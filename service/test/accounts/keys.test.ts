@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findLiveKey, listKeys, openSecret } from '../../src/accounts/api-key.ts'
-import { sql } from '../../src/platform/db.ts'
+import { sql } from '../../src/platform/database/db.ts'
 import { call, openShop, type Shop } from '../../testing/shop.ts'
 
 let shop: Shop

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createOperator } from '../../src/operations/operator.ts'
 import { systemClock } from '../../src/platform/clock.ts'
-import { statement } from '../../src/platform/db.ts'
+import { statement } from '../../src/platform/database/db.ts'
 import { runAdminOn } from '../../testing/admin.ts'
 import { enrolTotp, ORIGIN, openIdentity, PASSWORD, type TestIdentity } from '../../testing/identity.ts'
 

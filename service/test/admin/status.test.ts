@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { EXIT } from '../../src/admin/program.ts'
 import { recordVerifyRun } from '../../src/operations/verify.ts'
-import { recordHeartbeat } from '../../src/platform/worker-heartbeats.ts'
+import { recordHeartbeat } from '../../src/platform/jobs/worker-heartbeats.ts'
 import { runAdminOn } from '../../testing/admin.ts'
 import { itemOf, putItems, untilFollowed } from '../../testing/items.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'

@@ -12,7 +12,7 @@ import { type ItemFacts, selectItem, selectRevision } from '../../src/catalogue/
 import { createOperator } from '../../src/operations/operator.ts'
 import { createReads } from '../../src/operations/reads.ts'
 import { systemClock } from '../../src/platform/clock.ts'
-import { sql } from '../../src/platform/db.ts'
+import { sql } from '../../src/platform/database/db.ts'
 import { openTestDatabase, type TestDatabase } from '../../testing/database.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
 import { testKeyring } from '../../testing/shop.ts'

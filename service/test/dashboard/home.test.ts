@@ -5,7 +5,7 @@ import { burnOf, deliveryOf, spendOf, todayOf } from '../../src/dashboard/home-f
 import { homeSources } from '../../src/dashboard/home-sources.ts'
 import { createRemembered } from '../../src/dashboard/remembered.ts'
 import { dayOf } from '../../src/ledger/account-days.ts'
-import type { Sent } from '../../src/platform/guarded-client.ts'
+import type { Sent } from '../../src/platform/outbound/guarded-client.ts'
 import { Refusal } from '../../src/platform/trouble.ts'
 import { setEndpoint } from '../../src/webhooks/endpoint.ts'
 import { buy, delivered, openAccount, openAreas, startDeliveries } from '../../testing/dashboard-shop.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { signRequest } from '@shopwire/contract/signing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { sql } from '../../src/platform/db.ts'
+import { sql } from '../../src/platform/database/db.ts'
 import { asSuperuser } from '../../testing/database.ts'
 import { ask, openLine, type RawAnswer, requestBytes } from '../../testing/raw-http.ts'
 import { expectRefusal, typeOf } from '../../testing/refusals.ts'

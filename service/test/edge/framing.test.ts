@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { METHODS } from 'node:http'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { sql } from '../../src/platform/db.ts'
+import { sql } from '../../src/platform/database/db.ts'
 import { echoes } from '../../testing/echo.ts'
 import { ask, chunked, converse, type HeaderList, openLine, requestBytes } from '../../testing/raw-http.ts'
 import { expectRefusal, faultsOf, typeOf } from '../../testing/refusals.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { BODY_BYTES_MAX } from '@shopwire/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { sql } from '../../src/platform/db.ts'
+import { sql } from '../../src/platform/database/db.ts'
 import { echoes } from '../../testing/echo.ts'
 import { ask, chunked, openLine, type RawAnswer, requestBytes } from '../../testing/raw-http.ts'
 import { expectRefusal } from '../../testing/refusals.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { printReference } from '../../src/funding/reference.ts'
-import { inAccount } from '../../src/platform/account-scope.ts'
-import { type Statement, statement } from '../../src/platform/db.ts'
+import { inAccount } from '../../src/platform/database/account-scope.ts'
+import { type Statement, statement } from '../../src/platform/database/db.ts'
 import { runAdminOn } from '../../testing/admin.ts'
 import { BANK, type FundingShop, openFunding } from '../../testing/funding.ts'
 

@@ -5,8 +5,8 @@ import {
   dayOf,
   readAccountDays,
 } from '../../src/ledger/account-days.ts'
-import { inAccount } from '../../src/platform/account-scope.ts'
-import { sql } from '../../src/platform/db.ts'
+import { inAccount } from '../../src/platform/database/account-scope.ts'
+import { sql } from '../../src/platform/database/db.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 
 const DAY_MS = 86_400_000

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createAccount } from '../../src/accounts/account.ts'
 import { adjust, fund, readBalance, readStatement } from '../../src/ledger/transfer.ts'
-import { sql } from '../../src/platform/db.ts'
+import { sql } from '../../src/platform/database/db.ts'
 import { asSuperuser, openTestDatabase, type TestDatabase } from '../../testing/database.ts'
 
 let database: TestDatabase

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { firstActorOf, type IdentitySettings, NoIdentity, whoActs } from '../../src/operations/identity.ts'
 import { createOperator } from '../../src/operations/operator.ts'
 import { findOperatorToken, listOperatorTokens } from '../../src/operations/operator-tokens.ts'
-import { sql } from '../../src/platform/db.ts'
+import { sql } from '../../src/platform/database/db.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 
 const DAY_MS = 86_400_000

@@ -8,7 +8,7 @@ import { selectDigests } from '../../src/operations/seals/queries.ts'
 import { checkChains } from '../../src/operations/seals/read-chains.ts'
 import { sealNext } from '../../src/operations/seals/sealer.ts'
 import { verifyExport } from '../../src/operations/verify.ts'
-import { recordAction } from '../../src/platform/audit.ts'
+import { recordAction } from '../../src/platform/database/audit.ts'
 import {
   type Db,
   openDatabase,
@@ -16,7 +16,7 @@ import {
   type Statement,
   sql,
   statement,
-} from '../../src/platform/db.ts'
+} from '../../src/platform/database/db.ts'
 import { runAdminOn } from '../../testing/admin.ts'
 import { memberOf, signIn } from '../../testing/member.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'

@@ -2,17 +2,17 @@ import { startSupplier } from '@shopwire/harness'
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { exposeStoreFigures } from '../../src/operations/store-figures.ts'
 import { recordVerifyRun } from '../../src/operations/verify.ts'
-import type { Db } from '../../src/platform/db.ts'
-import { createLog } from '../../src/platform/log.ts'
-import { createMailSender, queueMail } from '../../src/platform/mail.ts'
-import { createMetrics } from '../../src/platform/metrics.ts'
-import { Unavailable } from '../../src/platform/trouble.ts'
+import type { Db } from '../../src/platform/database/db.ts'
 import {
   deleteOldHeartbeats,
   recordHeartbeat,
   recordWorkerStop,
   watchWorkers,
-} from '../../src/platform/worker-heartbeats.ts'
+} from '../../src/platform/jobs/worker-heartbeats.ts'
+import { createLog } from '../../src/platform/observability/log.ts'
+import { createMetrics } from '../../src/platform/observability/metrics.ts'
+import { createMailSender, queueMail } from '../../src/platform/outbound/mail.ts'
+import { Unavailable } from '../../src/platform/trouble.ts'
 import { itemOf, putItems, untilFollowed } from '../../testing/items.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 import { startWorker } from '../../testing/worker.ts'

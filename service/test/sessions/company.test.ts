@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { statement } from '../../src/platform/db.ts'
-import { operatorFetch } from '../../src/platform/operator-fetch.ts'
+import { statement } from '../../src/platform/database/db.ts'
+import { operatorFetch } from '../../src/platform/outbound/operator-fetch.ts'
 import { ORIGIN, openIdentity, type TestBrowser, type TestIdentity } from '../../testing/identity.ts'
 import { startIssuer, type TestIssuer } from '../../testing/issuer.ts'
 

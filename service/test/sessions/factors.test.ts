@@ -1,9 +1,9 @@
 import { createHash, createPrivateKey, randomBytes, sign } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SEALED_COLUMNS } from '../../src/operations/sealed-columns.ts'
-import { statement } from '../../src/platform/db.ts'
-import { localKeks, openKeyring } from '../../src/platform/encryption.ts'
-import { reEncryptColumn } from '../../src/platform/re-encrypt.ts'
+import { statement } from '../../src/platform/database/db.ts'
+import { localKeks, openKeyring } from '../../src/platform/encryption/encryption.ts'
+import { reEncryptColumn } from '../../src/platform/encryption/re-encrypt.ts'
 import { createAuthenticator } from '../../testing/authenticator.ts'
 import { openTestDatabase } from '../../testing/database.ts'
 import {

@@ -1,6 +1,6 @@
 import { createSecretKey, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { statement } from '../../src/platform/db.ts'
+import { statement } from '../../src/platform/database/db.ts'
 import { createAttempts, signInNames } from '../../src/sessions/attempts.ts'
 import { HashingBusy } from '../../src/sessions/passwords.ts'
 import { createAuthenticator } from '../../testing/authenticator.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { statement } from '../../src/platform/db.ts'
+import { statement } from '../../src/platform/database/db.ts'
 import { createAuthenticator } from '../../testing/authenticator.ts'
 import {
   enrolTotp,

@@ -5,7 +5,7 @@ import { createMailOwners } from '../../src/dashboard/mail-owners.ts'
 import type { Member } from '../../src/dashboard/member.ts'
 import { teamArea } from '../../src/dashboard/team.ts'
 import { systemClock } from '../../src/platform/clock.ts'
-import { statement } from '../../src/platform/db.ts'
+import { statement } from '../../src/platform/database/db.ts'
 import {
   createInvitation,
   createOperatorInvitation,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { DEVELOPMENT_ENCRYPTION_KEY, loadConfig } from '../../src/config.ts'
-import { type Db, sql } from '../../src/platform/db.ts'
-import { createLog } from '../../src/platform/log.ts'
-import { createMetrics } from '../../src/platform/metrics.ts'
+import { type Db, sql } from '../../src/platform/database/db.ts'
+import { createLog } from '../../src/platform/observability/log.ts'
+import { createMetrics } from '../../src/platform/observability/metrics.ts'
 import { createWorker } from '../../src/worker-program.ts'
 import { openTestDatabase } from '../../testing/database.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { sql } from '../../src/platform/db.ts'
+import { sql } from '../../src/platform/database/db.ts'
 import { recordEvent } from '../../src/webhooks/events.ts'
 import { deleteOldEvents, EVENTS_CHUNK } from '../../src/webhooks/retention.ts'
 import { openShop, type Shop, type TestKey } from '../../testing/shop.ts'

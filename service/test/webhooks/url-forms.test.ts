@@ -1,7 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { guardedClients } from '../../src/platform/guarded-client.ts'
-import { AddressBlocked, bare, checkedAddresses, isPublicAddress } from '../../src/platform/public-address.ts'
+import { guardedClients } from '../../src/platform/outbound/guarded-client.ts'
+import {
+  AddressBlocked,
+  bare,
+  checkedAddresses,
+  isPublicAddress,
+} from '../../src/platform/outbound/public-address.ts'
 import { checkWebhookUrl } from '../../src/webhooks/url-rules.ts'
 
 /** Threat 51: 10,000 spellings of internal addresses. None is accepted, and none would be dialled if it were. */

@@ -1,5 +1,5 @@
 import type { Operator } from '../../src/operations/operator.ts'
-import { type Db, sql } from '../../src/platform/db.ts'
+import { type Db, sql } from '../../src/platform/database/db.ts'
 import { Refusal } from '../../src/platform/trouble.ts'
 import { requestId } from '../../src/supply/obligation.ts'
 import { itemOf, putItems } from '../items.ts'

@@ -1,4 +1,4 @@
--- An id as platform/ids.ts makes them: a UUIDv7 in lower-case Crockford base32 after its prefix. After the milliseconds come the microseconds, so
+-- An id as platform/text/ids.ts makes them: a UUIDv7 in lower-case Crockford base32 after its prefix. After the milliseconds come the microseconds, so
 -- that what one transaction writes sorts as it was written.
 create or replace function new_id(p_prefix text, p_at timestamptz) returns text
 language sql

@@ -1,5 +1,5 @@
 import { readBalance } from '../../ledger/transfer.ts'
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/database/db.ts'
 import { answer, endpoint } from './endpoint.ts'
 
 export const getBalance = (db: Queryable) =>

@@ -11,7 +11,7 @@ import {
 } from '@shopwire/contract'
 import type { Caller } from '../../access/caller.ts'
 import type { Evidence } from '../../orders/evidence.ts'
-import type { Span } from '../../platform/tracing.ts'
+import type { Span } from '../../platform/observability/tracing.ts'
 import type { Answer } from '../route-family.ts'
 
 /** The handler of one row of the contract's route table. It calls the module that owns the work and presents the result. */

@@ -1,4 +1,4 @@
-import type { Queryable } from '../../platform/db.ts'
+import type { Queryable } from '../../platform/database/db.ts'
 import { quoteCart } from '../../quotes/quote.ts'
 import { answer, endpoint } from './endpoint.ts'
 

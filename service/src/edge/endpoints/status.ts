@@ -1,7 +1,7 @@
 import { type ServiceStatus, STATUS_CACHE_MS_MAX } from '@shopwire/contract'
 import { readStoreState } from '../../catalogue/store-state.ts'
 import { readBacklog } from '../../orders/backlog.ts'
-import type { Db } from '../../platform/db.ts'
+import type { Db } from '../../platform/database/db.ts'
 import { answer, endpoint } from './endpoint.ts'
 
 /** A database that takes longer than this is reported as one that does not answer. */

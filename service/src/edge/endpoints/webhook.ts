@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Db } from '../../platform/db.ts'
-import type { Keyring } from '../../platform/encryption.ts'
+import type { Db } from '../../platform/database/db.ts'
+import type { Keyring } from '../../platform/encryption/encryption.ts'
 import {
   ENDPOINT_SETTLE_MS,
   queueTest,

@@ -1,7 +1,7 @@
 import type { ReadEvent } from '../../funding/provider.ts'
 import { insertPaymentEvent } from '../../funding/queries.ts'
 import type { Clock } from '../../platform/clock.ts'
-import type { Db } from '../../platform/db.ts'
+import type { Db } from '../../platform/database/db.ts'
 import { receiveBody, refuseDeclaredLength } from '../receive-body.ts'
 import { toRefusalAnswer } from '../refusal-answer.ts'
 import type { RouteFamily } from '../route-family.ts'

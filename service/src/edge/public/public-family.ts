@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { PUBLIC_FILES_PER_WINDOW_MAX, RATE_WINDOW_S, type Route } from '@shopwire/contract'
+import { createThrottle } from '../../platform/batching/throttle.ts'
 import type { Clock } from '../../platform/clock.ts'
-import type { Metrics } from '../../platform/metrics.ts'
-import { createThrottle } from '../../platform/throttle.ts'
+import type { Metrics } from '../../platform/observability/metrics.ts'
 import { Refusal } from '../../platform/trouble.ts'
 import {
   asJson,

@@ -1,4 +1,4 @@
-import { isLocalHost } from '../../platform/local-host.ts'
+import { isLocalHost } from '../../platform/process/local-host.ts'
 import { type Check, failed, notApplicable, ok, warning } from './check.ts'
 import type { DatabaseFacts } from './database-facts.ts'
 

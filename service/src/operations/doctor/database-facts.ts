@@ -1,4 +1,4 @@
-import { type Queryable, sql } from '../../platform/db.ts'
+import { type Queryable, sql } from '../../platform/database/db.ts'
 
 /** What PostgreSQL tells the role of the programs about itself. Nothing here reads a table of ours. */
 export interface DatabaseFacts {

@@ -1,4 +1,4 @@
-import { isLocalHost } from '../../platform/local-host.ts'
+import { isLocalHost } from '../../platform/process/local-host.ts'
 import { problemsOf, readBackupStatus } from '../backup-status.ts'
 import { type Check, failed, NotKnown, notApplicable, ok, warning } from './check.ts'
 import { describeAge } from './database-checks.ts'

@@ -1,6 +1,6 @@
-import { readDatabaseState } from '../../platform/database-identity.ts'
-import { type Queryable, sql } from '../../platform/db.ts'
-import { readWorkers } from '../../platform/worker-heartbeats.ts'
+import { readDatabaseState } from '../../platform/database/database-identity.ts'
+import { type Queryable, sql } from '../../platform/database/db.ts'
+import { readWorkers } from '../../platform/jobs/worker-heartbeats.ts'
 
 /** What our own tables say about the state of the store. */
 export interface StoreData {

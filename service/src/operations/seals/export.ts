@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
-import { type Db, sql } from '../../platform/db.ts'
+import { type Db, sql } from '../../platform/database/db.ts'
 import { refuse } from '../../platform/trouble.ts'
 import { type ChainFindings, createChainCheck, type FoundRow, type PublishedDigest } from './check.ts'
 import type { Cells, Digest, Segment } from './hashes.ts'

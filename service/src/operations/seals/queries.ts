@@ -1,4 +1,4 @@
-import { type Queryable, sql, statement } from '../../platform/db.ts'
+import { type Queryable, sql, statement } from '../../platform/database/db.ts'
 import { type Cells, type Digest, NO_HASH, type Segment } from './hashes.ts'
 
 /** To the microsecond, whatever the session's settings. */

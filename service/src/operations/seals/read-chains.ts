@@ -1,4 +1,4 @@
-import { type Queryable, sql } from '../../platform/db.ts'
+import { type Queryable, sql } from '../../platform/database/db.ts'
 import { type ChainFindings, createChainCheck, type FoundRow, type PublishedDigest } from './check.ts'
 import { commit, type Segment } from './hashes.ts'
 import {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Db, type Queryable, sql, type Tx } from '../../platform/db.ts'
+import { type Db, type Queryable, sql, type Tx } from '../../platform/database/db.ts'
 import {
   type Cells,
   commit,

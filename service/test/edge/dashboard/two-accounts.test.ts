@@ -1,6 +1,6 @@
 import { type DashboardRoute, type DashboardRouteName, dashboardRoutes } from '@shopwire/contract/dashboard'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { statement } from '../../../src/platform/db.ts'
+import { statement } from '../../../src/platform/database/db.ts'
 import { refusalOf, type SignedInBrowser, sendRoute, shownBy } from '../../../testing/dashboard.ts'
 import { type ForeignThings, type RouteExample, routeExamples } from '../../../testing/dashboard-examples.ts'
 import { textOfPdf } from '../../../testing/pdf-text.ts'

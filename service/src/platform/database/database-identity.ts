@@ -1,0 +1,200 @@
+import { batched } from '../batching/batched.ts'
+import type { Log } from '../observability/log.ts'
+import type { Metrics } from '../observability/metrics.ts'
+import { every } from '../process/every.ts'
+import { Unavailable } from '../trouble.ts'
+import { type Db, type Queryable, sql, type Tx } from './db.ts'
+
+/**
+ * Identifies the server and the timeline of a database. A different system identifier means another server (a restored dump,
+ * pg_upgrade); a different timeline means a point-in-time restore or a promoted standby.
+ */
+export interface DatabaseIdentity {
+  readonly system_identifier: string
+  /** Null on a standby. */
+  readonly timeline: number | null
+}
+
+export interface DatabaseState {
+  /** As an operator last confirmed it, or as the migration recorded it. */
+  readonly recorded: DatabaseIdentity
+  readonly present: DatabaseIdentity
+  /** Whether the store sells, delivers and buys on it: the answer of the database itself. */
+  readonly is_confirmed: boolean
+  readonly confirmed_at: Date
+  readonly confirmed_by: string
+  /** Rises each time an operator opens the store on another database, or on an earlier state of this one. */
+  readonly generation: number
+  /** Not null: it was found to be an earlier state of the store than the journal has seen. */
+  readonly behind_since: Date | null
+  readonly behind_why: string | null
+  /** The journal of sold links that workers write; null: none. */
+  readonly journal_id: string | null
+  /** Whether it is the copy of the data that was confirmed; see functions/platform/database_copy.sql. */
+  readonly is_same_copy: boolean
+  /** Whether it was compared with the journal since the server was started. */
+  readonly is_compared: boolean
+  /** Why no worker could compare it, as the one that tried last said. */
+  readonly journal_problem: string | null
+  /** Names this start of the server; see functions/platform/database_start.sql. */
+  readonly start: string
+  /** The last position that workers wrote to it, and when: the last moment that this database certainly has. */
+  readonly position: number
+  readonly position_at: Date
+}
+
+/** SQLSTATE operator_intervention, raised by the triggers of an unconfirmed database. */
+export const UNCONFIRMED_CODE = '57000'
+/** Raised for a delivery that is not in the journal of a store that keeps one. */
+export const UNJOURNALLED_CODE = '57S01'
+
+type StateRow = Omit<DatabaseState, 'recorded' | 'present'> & {
+  recorded_system: string
+  recorded_timeline: number
+  present_system: string
+  present_timeline: number | null
+}
+
+export async function readDatabaseState(db: Queryable): Promise<DatabaseState> {
+  const { recorded_system, recorded_timeline, present_system, present_timeline, ...rest } =
+    await db.one<StateRow>(sql`
+    select i.system_identifier as recorded_system, i.timeline as recorded_timeline, i.confirmed_at, i.confirmed_by,
+           c.system_identifier::text as present_system, present_timeline() as present_timeline,
+           database_is_confirmed() as is_confirmed, i.generation, i.behind_since, i.behind_why, i.journal_id, i.journal_problem,
+           i.copy = database_copy() as is_same_copy,
+           i.compared_start is not distinct from database_start() as is_compared, database_start() as start,
+           p.position, p.at as position_at
+      from database_identity i, store_position p, pg_control_system() c`)
+  return {
+    recorded: { system_identifier: recorded_system, timeline: recorded_timeline },
+    present: { system_identifier: present_system, timeline: present_timeline },
+    ...rest,
+  }
+}
+
+/**
+ * Whether it is the database that was confirmed, whatever state its data are in. With a journal, a copy of it in the same server counts as
+ * the same: comparing them tells which state it is.
+ */
+export const isSameDatabase = ({ recorded, present, journal_id, is_same_copy }: DatabaseState) =>
+  nameIdentity(recorded) === nameIdentity(present) && (is_same_copy || journal_id !== null)
+
+/** Opens the store on this database. */
+export const confirmDatabase = (
+  tx: Tx,
+  { system_identifier, timeline }: DatabaseIdentity,
+  opened: { generation: number; journal_id: string | null; confirmed_by: string; at: Date },
+) =>
+  tx.run(sql`
+    update database_identity
+       set system_identifier = ${system_identifier},
+           timeline = ${timeline},
+           confirmed_at = ${opened.at},
+           confirmed_by = ${opened.confirmed_by},
+           generation = ${opened.generation},
+           behind_since = null,
+           behind_why = null,
+           journal_id = ${opened.journal_id},
+           journal_problem = null,
+           compared_start = database_start(),
+           copy = database_copy()`)
+
+/** In the form an operator types: `7708505150732488277/2`. */
+export function nameIdentity({ system_identifier, timeline }: DatabaseIdentity): string {
+  return `${system_identifier}/${timeline ?? 'standby'}`
+}
+
+/**
+ * Reports the identity in log, metric and readiness. It enforces nothing: the database itself refuses the statements that are
+ * not allowed while it is unconfirmed.
+ */
+export interface IdentityWatch {
+  /** Checks once, then every second. */
+  start(): Promise<void>
+  stop(): Promise<void>
+  /** Why nothing is delivered, sent or bought; undefined when the database is confirmed. */
+  problem(): string | undefined
+  /** Queries the database now; fails with Unavailable when it is not confirmed. */
+  assertConfirmed(): Promise<void>
+}
+
+const LOOK_EVERY_MS = 1_000
+const REMIND_EVERY_MS = 60_000
+const BATCH_MAX = 1_000
+
+export function watchDatabaseIdentity(db: Db, log: Log, metrics: Metrics): IdentityWatch {
+  let problem: string | undefined
+  let loggedMs = Number.NEGATIVE_INFINITY
+
+  async function look() {
+    const state = await readDatabaseState(db)
+    const before = problem
+    problem = state.is_confirmed ? undefined : describeProblem(state)
+    metrics.databaseUnconfirmed.set(problem === undefined ? 0 : 1)
+    if (problem === undefined) {
+      if (before !== undefined)
+        log.info('the store is open on this database: deliveries, refunds and orders resume')
+      return
+    }
+    if (problem === before && performance.now() - loggedMs < REMIND_EVERY_MS) return
+    loggedMs = performance.now()
+    const { recorded, present } = state
+    const facts = { recorded: nameIdentity(recorded), present: nameIdentity(present) }
+    // A worker does this within a second or two of every start of the server.
+    if (isAwaitingComparison(state)) log.warn(facts, problem)
+    else log.error(facts, problem)
+  }
+
+  const looking = every(LOOK_EVERY_MS, look, (error) =>
+    log.warn({ err: error }, 'the identity of the database could not be read'),
+  )
+  const isConfirmed = batched<void, boolean>({
+    part: 'database',
+    sizeMax: BATCH_MAX,
+    async runMany(asked) {
+      const { confirmed } = await db.one<{ confirmed: boolean }>(sql`
+        select database_is_confirmed() as confirmed`)
+      return asked.map(() => confirmed)
+    },
+  })
+  return {
+    async start() {
+      await look()
+      looking.start()
+    },
+    stop: () => looking.stop(),
+    problem: () => problem,
+    async assertConfirmed() {
+      if (!(await isConfirmed())) throw new Unavailable('database', new Error('not confirmed by an operator'))
+    },
+  }
+}
+
+/** It was restarted, and no worker has compared it with the journal yet. */
+function isAwaitingComparison(state: DatabaseState): boolean {
+  return (
+    isSameDatabase(state) && state.behind_since === null && state.journal_id !== null && !state.is_compared
+  )
+}
+
+function describeProblem(state: DatabaseState): string {
+  const { recorded, present, behind_why } = state
+  if (isAwaitingComparison(state)) {
+    const why = state.journal_problem === null ? '' : ` because ${state.journal_problem}`
+    return (
+      `the database server was started and no worker has compared it with the journal of sold links yet${why}. Nothing is sold, ` +
+      'delivered or bought until a worker with SHOPWIRE_JOURNAL has: see "shopwire-admin recover status"'
+    )
+  }
+  const isCopy = nameIdentity(recorded) === nameIdentity(present)
+  const what = isSameDatabase(state)
+    ? `this database (${nameIdentity(present)}) is an earlier state of the store than its journal has seen: ${behind_why}. It was restored`
+    : isCopy
+      ? `this database (${nameIdentity(present)}) is another copy of the one the store last ran on: a dump was restored into its server`
+      : `this database (${nameIdentity(present)}) is not the one the store last ran on (${nameIdentity(recorded)}): it was restored, ` +
+        'failed over or upgraded'
+  return (
+    `${what}. Nothing is delivered, sent, refunded or bought until an operator has compared it with what ` +
+    'was sold and has opened the store: see "shopwire-admin recover status"'
+  )
+}

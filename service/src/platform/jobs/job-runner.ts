@@ -1,0 +1,229 @@
+import type { Db } from '../database/db.ts'
+import type { Log } from '../observability/log.ts'
+import type { JobOutcome, Metrics } from '../observability/metrics.ts'
+import type { Span } from '../observability/tracing.ts'
+import { Unavailable } from '../trouble.ts'
+import { createClaimWindow } from './claim-window.ts'
+import { extendLeases, failJob, type Job, type Lane, LEASE_MS, LeaseLostError, postponeJob } from './jobs.ts'
+
+/** How a job ended. `done` means the work removed it in its own transaction. */
+export type JobEnd =
+  | { readonly kind: 'done' }
+  | {
+      readonly kind: 'again'
+      readonly waitMs: number
+      readonly note: string
+      /** This run failed. Next time the job gets only the share of the slots that failing jobs have. */
+      readonly isFailing?: boolean
+    }
+  | { readonly kind: 'parked'; readonly note: string }
+
+export interface JobRunnerOptions {
+  readonly queue: string
+  /** What the subject of its jobs is called in log lines, such as `order_id`. */
+  readonly subjectName: string
+  /** Slots: how many jobs run at a time. */
+  readonly concurrency: number
+  /** Of the slots, how many the jobs may have that became due in large numbers: nothing else waits for them. Without it, there are none. */
+  readonly backlogMax?: number
+  /** Of the slots, how many jobs may have whose last run failed: they may take long and fail again. Without it, there are none. */
+  readonly failingMax?: number
+  readonly log: Log
+  readonly metrics: Pick<Metrics, 'jobsClaimed' | 'jobsEnded' | 'deadLetters'>
+  /** Begins the span of a run, while tracing is on. */
+  trace?: ((job: Job) => Promise<Span>) | undefined
+  work(job: Job, span?: Span): Promise<JobEnd>
+}
+
+export interface JobRunner {
+  start(): void
+  /** Claims nothing more, waits for running jobs, and releases those that do not end in time. */
+  stop(patienceMs: number): Promise<void>
+  /** Jobs running now. */
+  running(): number
+}
+
+const EXTEND_EVERY_MS = 3_000
+/**
+ * A poll costs one index scan. NOTIFY would avoid it, but PostgreSQL lets only one transaction that notifies commit at
+ * a time, and every order would be one.
+ */
+const POLL_MS = 100
+/** While jobs keep coming, one that has just become due waits a quarter of that. */
+const POLL_SOON_MS = 25
+const SOON_FOR_MS = 1_000
+const UNAVAILABLE_WAIT_MS = 1_000
+/** Doubled with every failure in a row. All of them together leave more than an hour to correct what is wrong. */
+const FAILED_WAIT_MS_MIN = 5_000
+const FAILED_WAIT_MS_MAX = 600_000
+const FAILURES_MAX = 15
+const ENDED = { done: 'done', again: 'postponed', parked: 'parked' } as const
+
+export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
+  const {
+    queue,
+    subjectName,
+    concurrency,
+    backlogMax = 0,
+    failingMax = 0,
+    log,
+    metrics,
+    trace,
+    work,
+  } = options
+  const running = new Map<Job, Promise<void>>()
+  const claimFrom: Readonly<Record<Lane, ReturnType<typeof createClaimWindow>>> = {
+    usual: createClaimWindow(db, queue, 'usual'),
+    backlog: createClaimWindow(db, queue, 'backlog'),
+    failing: createClaimWindow(db, queue, 'failing'),
+  }
+  let isStopping = false
+  let looping: Promise<void> | undefined
+  let extending: NodeJS.Timeout | undefined
+  let wake = () => {}
+
+  async function run(job: Job) {
+    const startedMs = performance.now()
+    const span = await trace?.(job)
+    try {
+      const end = await work(job, span)
+      if (end.kind !== 'done') await postponeJob(db, job, end)
+      metrics.jobsEnded.inc({ queue, outcome: ENDED[end.kind] })
+      span?.end()
+    } catch (error) {
+      span?.end(outcomeOf(error))
+      await endWithError(job, error, startedMs, span)
+    }
+  }
+
+  /** The only log line of a run that failed: the work itself logs when it returns. */
+  async function endWithError(job: Job, error: unknown, startedMs: number, span: Span | undefined) {
+    const outcome = outcomeOf(error)
+    metrics.jobsEnded.inc({ queue, outcome })
+    const line = {
+      queue,
+      account_id: job.account_id,
+      [subjectName]: job.subject,
+      attempt: job.attempts,
+      outcome,
+      duration_ms: Math.round(performance.now() - startedMs),
+      ...span?.fields,
+    }
+    if (error instanceof LeaseLostError)
+      return log.warn({ ...line, next: 'done_by_other_worker' }, 'job lost its lease')
+    if (outcome === 'failed') return endWithFailure(job, error, line)
+    const waitMs = UNAVAILABLE_WAIT_MS
+    log.warn({ ...line, next: 'retry', retry_in_s: waitMs / 1_000, err: error }, 'job interrupted')
+    const note = `interrupted: ${(error as Error).message}`
+    // The database may be unreachable; then the lease expires.
+    await postponeJob(db, job, { waitMs, note }).catch(() => {})
+  }
+
+  async function endWithFailure(job: Job, error: unknown, line: object) {
+    const waitMs = Math.min(FAILED_WAIT_MS_MAX, FAILED_WAIT_MS_MIN * 2 ** job.failures)
+    const note = `failed on our side (${nameError(error)}); see the log`
+    const failed = await failJob(db, job, { waitMs, note, failuresMax: FAILURES_MAX }).catch(() => undefined)
+    if (failed?.is_dead) {
+      metrics.deadLetters.inc({ queue })
+      const facts = { ...line, next: 'dead_letter', failures: job.failures + 1, err: error }
+      log.error(facts, 'job failed too often and is a dead letter: see "shopwire-admin jobs dead"')
+    } else {
+      log.error({ ...line, next: 'retry', retry_in_s: waitMs / 1_000, err: error }, 'job failed')
+    }
+  }
+
+  async function loop() {
+    let claimedMs = Number.NEGATIVE_INFINITY
+    while (!isStopping) {
+      const free = concurrency - running.size
+      let claimed: readonly Job[] = []
+      let isReachable = true
+      try {
+        if (free > 0) claimed = await claim(free)
+      } catch (error) {
+        log.warn({ err: error, queue }, 'jobs could not be claimed')
+        isReachable = false
+      }
+      if (claimed.length > 0) {
+        claimedMs = performance.now()
+        metrics.jobsClaimed.inc({ queue }, claimed.length)
+      }
+      for (const job of claimed) {
+        const ended = run(job).finally(() => {
+          running.delete(job)
+          wake()
+        })
+        running.set(job, ended)
+      }
+      // While more jobs are due than there are slots, the end of one job is the moment to claim the next.
+      const isBusy = claimed.length > 0 || free === 0
+      const pollMs = performance.now() - claimedMs < SOON_FOR_MS ? POLL_SOON_MS : POLL_MS
+      await pause(isReachable ? pollMs : UNAVAILABLE_WAIT_MS, isBusy)
+    }
+  }
+
+  /**
+   * The backlog is claimed first, up to its share, so that it moves however much else is due; the other slots are never its own. Failing
+   * jobs get what is left, within their share: no other job waits because of them.
+   */
+  async function claim(free: number): Promise<readonly Job[]> {
+    const holding = (is: (job: Job) => boolean) => [...running.keys()].filter(is).length
+    const claimed: Job[] = []
+    const take = async (lane: Lane, limit: number) => {
+      if (limit > 0) claimed.push(...(await claimFrom[lane](limit)))
+    }
+    await take('backlog', Math.min(free, backlogMax - holding(({ is_backlog }) => is_backlog)))
+    await take('usual', free - claimed.length)
+    await take(
+      'failing',
+      Math.min(free - claimed.length, failingMax - holding(({ is_failing }) => is_failing)),
+    )
+    return claimed
+  }
+
+  function pause(ms: number, untilJobEnds: boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      wake = () => {
+        if (!untilJobEnds && !isStopping) return
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+
+  const extend = () => {
+    if (running.size === 0) return
+    extendLeases(db, queue, [...running.keys()], LEASE_MS).catch((error: unknown) =>
+      log.warn({ err: error, queue }, 'leases could not be extended'),
+    )
+  }
+
+  return {
+    start() {
+      looping = loop()
+      extending = setInterval(extend, EXTEND_EVERY_MS)
+    },
+    async stop(patienceMs) {
+      isStopping = true
+      wake()
+      await looping
+      const late = new Promise<'late'>((resolve) => setTimeout(resolve, patienceMs, 'late').unref())
+      await Promise.race([Promise.all(running.values()), late])
+      clearInterval(extending)
+      if (running.size > 0) await extendLeases(db, queue, [...running.keys()], 0)
+    },
+    running: () => running.size,
+  }
+}
+
+function outcomeOf(error: unknown): JobOutcome {
+  if (error instanceof LeaseLostError) return 'lease_lost'
+  return error instanceof Unavailable ? 'interrupted' : 'failed'
+}
+
+/** For an operator's list. Never the message of an unknown error: it may hold values. */
+function nameError(error: unknown): string {
+  const { name, code, constraint } = error as { name?: unknown; code?: unknown; constraint?: unknown }
+  return [name, code, constraint].filter((part) => typeof part === 'string').join(' ')
+}

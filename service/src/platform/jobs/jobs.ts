@@ -1,0 +1,314 @@
+import { type Queryable, sql, type Tx, timed } from '../database/db.ts'
+import { assert } from '../trouble.ts'
+
+/** One job, leased by one worker. */
+export interface Job {
+  readonly account_id: string
+  readonly queue: string
+  readonly subject: string
+  /** How often it was claimed, this time included. It is the fencing token: the worker with the highest number holds the job. */
+  readonly attempts: number
+  readonly created_at: Date
+  /** Its last run failed. */
+  readonly is_failing: boolean
+  /** One of many that became due together. */
+  readonly is_backlog: boolean
+  /** How often in a row it failed on our side. */
+  readonly failures: number
+}
+
+/** Another worker has the job now, because this one did not extend its lease in time. Its transaction is rolled back. */
+export class LeaseLostError extends Error {
+  override readonly name = 'LeaseLostError'
+}
+
+/** No lease is longer. The jobs of a killed worker are due again after this time. */
+export const LEASE_MS = 10_000
+const NEVER = '-infinity'
+/** Longer than any worker postpones a job: the longest wait between two attempts of a delivery is little more than an hour. */
+const DELAY_MS_MAX = 2 * 3_600_000
+/** Smaller clock steps delay nothing noticeably, and time synchronisation makes them every day. */
+export const CLOCK_STEP_MS_MIN = 2_000
+
+/**
+ * Which part of a worker's slots a job may use. `backlog`: one of many that became due together. `failing`: its last run failed, and the
+ * next may take long and fail again.
+ */
+export type Lane = 'usual' | 'backlog' | 'failing'
+
+export interface Claimed {
+  readonly jobs: readonly ClaimedJob[]
+  /** By the clock of the database: the moment up to which due jobs were looked for. */
+  readonly asOf: Date
+}
+
+export type ClaimedJob = Job & { readonly run_at: Date }
+
+/**
+ * Claims jobs of a lane that are due and not leased. With `after`, only those that became due later than that: what a long-held snapshot
+ * keeps in the index from before is not read (claim-window.ts says when that is enough).
+ * - The clock is read once, and joined: a volatile function cannot be compared by the index, and every job would be read.
+ * - The selection is materialised. The planner may run a plain sub-select once per row of `jobs`; each run skips the rows that the run
+ *   before has locked and finds other jobs, so more than `limit` would be claimed.
+ * - Rows are joined by ctid. With a join by key, the planner may compare every job of the queue with every selected job.
+ */
+export async function claimJobs(
+  db: Queryable,
+  queue: string,
+  lane: Lane,
+  { limit, leaseMs, after }: { limit: number; leaseMs: number; after?: Date | undefined },
+): Promise<Claimed> {
+  const rows = await db.many<{ as_of: Date } & (ClaimedJob | { subject: null })>(
+    timed(
+      'claim_jobs',
+      sql`
+    with clock as materialized (
+      select clock_timestamp() as now
+    ), due as materialized (
+      select ctid
+        from jobs
+       where queue = ${queue}
+         and is_failing = ${lane === 'failing'}
+         and is_backlog = ${lane === 'backlog'}
+         and run_at > ${after ?? NEVER}::timestamptz
+         and run_at <= (select now from clock)
+         and (leased_until is null or leased_until <= clock_timestamp())
+       order by run_at
+       limit ${limit}
+         for update skip locked
+    ), claimed as (
+      update jobs j
+         set leased_until = clock_timestamp() + ${leaseMs}::integer * interval '1 ms',
+             attempts = j.attempts + 1,
+             is_woken = false,
+             dead_at = null
+        from due
+       where j.ctid = due.ctid
+      returning j.account_id, j.queue, j.subject, j.attempts, j.created_at, j.is_failing, j.is_backlog, j.failures, j.run_at
+    )
+    select clock.now as as_of, c.account_id, c.queue, c.subject, c.attempts, c.created_at, c.is_failing, c.is_backlog, c.failures,
+           c.run_at
+      from clock
+      left join claimed c on true`,
+    ),
+  )
+  const [first] = rows
+  assert(first, 'the clock is one row')
+  return {
+    asOf: first.as_of,
+    jobs: rows.filter((row): row is { as_of: Date } & ClaimedJob => row.subject !== null),
+  }
+}
+
+/**
+ * Extends the leases; a job that was released or claimed by another worker meanwhile is left alone. A lease of 0 ms gives the job back, due
+ * now. Rows are locked in the order that every statement over several jobs uses: queue, account, subject.
+ */
+export const extendLeases = (db: Queryable, queue: string, jobs: readonly Job[], leaseMs: number) =>
+  db.run(
+    timed(
+      'extend_leases',
+      sql`
+    with held as materialized (
+      select j.account_id, j.subject
+        from jobs j
+        join unnest(${jobs.map(({ account_id }) => account_id)}::text[], ${jobs.map(({ subject }) => subject)}::text[],
+                    ${jobs.map(({ attempts }) => attempts)}::integer[]) as mine (account_id, subject, attempts)
+          on j.account_id = mine.account_id and j.subject = mine.subject and j.attempts = mine.attempts
+       where j.queue = ${queue}
+         and j.leased_until is not null
+       order by j.account_id, j.subject
+         for update of j
+    )
+    update jobs j
+       set leased_until = clock_timestamp() + ${leaseMs}::integer * interval '1 ms',
+           run_at = case when ${leaseMs}::integer = 0 then clock_timestamp() else j.run_at end
+      from held h
+     where j.queue = ${queue}
+       and j.account_id = h.account_id
+       and j.subject = h.subject`,
+    ),
+  )
+
+/** Removes the job in the transaction of the work itself: both are committed or neither is. */
+export async function finishJob(tx: Tx, job: Job): Promise<void> {
+  const removed = await tx.run(sql`
+    delete from jobs
+     where account_id = ${job.account_id}
+       and queue = ${job.queue}
+       and subject = ${job.subject}
+       and attempts = ${job.attempts}`)
+  if (removed === 0) throw new LeaseLostError(`${job.queue} ${job.subject}`)
+}
+
+/**
+ * Throws if another worker has claimed the job; returns whether it is still there. It is read without a lock: jobs are locked
+ * last, and more locks follow here. The result holds for the rest of the transaction only if every worker locks the job's subject
+ * before it does anything. A worker that claims the job after this read then waits for our commit and sees what we did; one that
+ * claimed it before is seen here.
+ */
+export async function assertLease(tx: Tx, job: Job): Promise<boolean> {
+  const found = await tx.maybeOne<{ attempts: number }>(sql`
+    select attempts
+      from jobs
+     where account_id = ${job.account_id}
+       and queue = ${job.queue}
+       and subject = ${job.subject}`)
+  if (found && found.attempts !== job.attempts) throw new LeaseLostError(`${job.queue} ${job.subject}`)
+  return found !== undefined
+}
+
+/** The same with the job locked: no other worker claims or wakes it before the commit. The last lock of a transaction. */
+export async function lockLease(tx: Tx, job: Job): Promise<void> {
+  const mine = await tx.maybeOne(sql`
+    select attempts
+      from jobs
+     where account_id = ${job.account_id}
+       and queue = ${job.queue}
+       and subject = ${job.subject}
+       and attempts = ${job.attempts}
+       for update`)
+  if (!mine) throw new LeaseLostError(`${job.queue} ${job.subject}`)
+}
+
+/** Releases the job and makes it due after `waitMs`; without one, when it is woken. A job that was woken meanwhile is due now. */
+export const postponeJob = (
+  db: Queryable,
+  job: Job,
+  { waitMs, note, isFailing = false }: { waitMs?: number; note: string; isFailing?: boolean },
+) =>
+  db.run(
+    timed(
+      'postpone_job',
+      sql`
+    update jobs
+       set run_at = case
+             when is_woken then clock_timestamp()
+             else coalesce(clock_timestamp() + ${waitMs ?? null}::integer * interval '1 ms', 'infinity')
+           end,
+           leased_until = null,
+           is_failing = ${isFailing},
+           is_backlog = is_backlog and is_woken,
+           failures = 0,
+           note = left(${note}, 500)
+     where account_id = ${job.account_id}
+       and queue = ${job.queue}
+       and subject = ${job.subject}
+       and attempts = ${job.attempts}`,
+    ),
+  )
+
+/**
+ * Releases a job that failed on our side, due again after `waitMs`. Having failed `failuresMax` times in a row it becomes a dead letter,
+ * unless it was woken meanwhile. Returns whether it did; undefined when another worker has the job.
+ */
+export const failJob = (
+  db: Queryable,
+  job: Job,
+  { waitMs, note, failuresMax }: { waitMs: number; note: string; failuresMax: number },
+) =>
+  db.maybeOne<{ is_dead: boolean }>(sql`
+    update jobs
+       set run_at = case
+             when is_woken then clock_timestamp()
+             when failures + 1 >= ${failuresMax} then 'infinity'
+             else clock_timestamp() + ${waitMs}::integer * interval '1 ms'
+           end,
+           dead_at = case when failures + 1 >= ${failuresMax} and not is_woken then clock_timestamp() end,
+           failures = failures + 1,
+           leased_until = null,
+           note = left(${note}, 500)
+     where account_id = ${job.account_id}
+       and queue = ${job.queue}
+       and subject = ${job.subject}
+       and attempts = ${job.attempts}
+    returning dead_at is not null as is_dead`)
+
+export interface DeadLetter
+  extends Pick<Job, 'account_id' | 'queue' | 'subject' | 'attempts' | 'failures' | 'created_at'> {
+  readonly dead_at: Date
+  /** Why it failed the last time. */
+  readonly note: string | null
+}
+
+/** The oldest first. */
+export const selectDeadLetters = (db: Queryable, limit: number) =>
+  db.many<DeadLetter>(sql`
+    select account_id, queue, subject, attempts, failures, created_at, dead_at, note
+      from jobs
+     where run_at = 'infinity'
+       and dead_at is not null
+     order by dead_at, queue, account_id, subject
+     limit ${limit}`)
+
+export const selectDeadLetter = (db: Queryable, subject: string) =>
+  db.maybeOne<DeadLetter>(sql`
+    select account_id, queue, subject, attempts, failures, created_at, dead_at, note
+      from jobs
+     where subject = ${subject}
+       and run_at = 'infinity'
+       and dead_at is not null`)
+
+/** Makes dead letters due again, in the lane of what comes in large numbers; all of a queue, or the one about a subject. */
+export const retryDeadLetters = (tx: Tx, queue: string, subject: string | null) =>
+  tx.many<Pick<Job, 'account_id' | 'subject'>>(sql`
+    with held as materialized (
+      select account_id, subject
+        from jobs
+       where queue = ${queue}
+         and run_at = 'infinity'
+         and dead_at is not null
+         and subject = coalesce(${subject}::text, subject)
+       order by account_id, subject
+         for update
+    )
+    update jobs j
+       set run_at = clock_timestamp(),
+           is_backlog = true,
+           failures = 0,
+           dead_at = null
+      from held h
+     where j.queue = ${queue}
+       and j.account_id = h.account_id
+       and j.subject = h.subject
+    returning j.account_id, j.subject`)
+
+/** Makes the job due now, whether it was scheduled, parked or did not exist. If a worker has it, it runs once more after that. */
+export const wakeJob = (tx: Queryable, account_id: string, queue: string, subject: string) =>
+  tx.run(sql`
+    insert into jobs as j (account_id, queue, subject, run_at, created_at)
+    values (${account_id}, ${queue}, ${subject}, clock_timestamp(), clock_timestamp())
+        on conflict (queue, subject) do update
+       set run_at = least(j.run_at, excluded.run_at),
+           is_woken = true`)
+
+export const dropJob = (tx: Tx, account_id: string, queue: string, subject: string) =>
+  tx.run(sql`
+    delete from jobs
+     where account_id = ${account_id}
+       and queue = ${queue}
+       and subject = ${subject}`)
+
+/**
+ * Makes jobs due that can only be in their state because the clock was set back: leased for longer than a lease lasts, never claimed
+ * and yet not due, or postponed for longer than any worker postpones. Living workers must have had the time to extend their leases
+ * since the step. Changes one chunk, never waits for a lock, and returns how many jobs it changed.
+ */
+export const releaseFrozenJobs = (db: Queryable, limit: number) =>
+  db.run(sql`
+    with frozen as materialized (
+      select ctid
+        from jobs
+       where leased_until > clock_timestamp() + ${LEASE_MS + CLOCK_STEP_MS_MIN}::integer * interval '1 ms'
+          or (leased_until is null
+              and run_at < 'infinity'
+              and run_at > clock_timestamp() + case when attempts = 0 then ${CLOCK_STEP_MS_MIN}::integer else ${DELAY_MS_MAX}::integer end
+                                               * interval '1 ms')
+       limit ${limit}
+         for update skip locked
+    )
+    update jobs j
+       set run_at = least(j.run_at, clock_timestamp()),
+           leased_until = null
+      from frozen
+     where j.ctid = frozen.ctid`)

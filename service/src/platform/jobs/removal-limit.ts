@@ -1,0 +1,122 @@
+import { type Db, type Queryable, sql, type Tx } from '../database/db.ts'
+import type { Log } from '../observability/log.ts'
+import type { Metrics } from '../observability/metrics.ts'
+import { createReminder } from '../observability/reminder.ts'
+
+/** What is removed for good once it is old enough. The journal by days of files, everything else by rows. */
+export const REMOVALS = ['links', 'events', 'evidence', 'journal'] as const
+export type Removal = (typeof REMOVALS)[number]
+
+export interface RemovalState {
+  readonly kind: Removal
+  /** Since when it has been stopped; null while it goes on. */
+  readonly held_at: Date | null
+  /** An operator let it go on until nothing is left. */
+  readonly is_released: boolean
+  /** Within the hour that began with the first of them. */
+  readonly removed: number
+  readonly per_hour_max: number
+}
+
+export interface Removed {
+  readonly removed: number
+  /** Whether there may be more. */
+  readonly isMore: boolean
+}
+
+export interface RemovalLimit {
+  /** Removes one chunk, at most so many, if the limit allows it; resolves to whether to go on. */
+  remove(kind: Removal, chunk: number, work: () => Promise<Removed>): Promise<boolean>
+}
+
+/**
+ * A clock that is wrong without anybody noticing makes everything look old. So what is removed within an hour is limited, to more than any
+ * ordinary hour needs; beyond it removal stops until an operator has looked.
+ */
+export function createRemovalLimit(db: Db, { log, metrics }: { log: Log; metrics: Metrics }): RemovalLimit {
+  const remind = createReminder(log)
+  const held = new Set<Removal>()
+  metrics.removalsHeld.from(() => REMOVALS.map((kind) => [{ kind }, held.has(kind) ? 1 : 0]))
+
+  return {
+    async remove(kind, chunk, work) {
+      let isMore = false
+      let state = await reserve(db, kind, chunk)
+      if (state.is_granted) {
+        // What is reserved and then not removed, because the process ends, counts as removed.
+        const done = await work()
+        isMore = done.isMore
+        state = { ...state, ...(await settle(db, kind, chunk, done)) }
+      }
+      if (state.held_at === null) held.delete(kind)
+      else {
+        held.add(kind)
+        remind({ held_at: state.held_at }, heldText(kind))
+      }
+      return isMore && state.held_at === null
+    },
+  }
+}
+
+const heldText = (kind: Removal) =>
+  `so much became too old within an hour that removing ${kind} has stopped. Check the clocks and the settings for retention, then ` +
+  `"shopwire-admin removals release ${kind}"`
+
+export const readRemovals = (db: Queryable) =>
+  db.many<RemovalState>(sql`
+    select kind, held_at, is_released, removed, per_hour_max
+      from removal_limits
+     order by kind`)
+
+const readRemoval = (db: Queryable, kind: Removal) =>
+  db.one<Pick<RemovalState, 'held_at'>>(sql`select held_at from removals where kind = ${kind}`)
+
+/** Counts a chunk in advance, so that workers which remove at the same time stay below the limit together. */
+async function reserve(db: Queryable, kind: Removal, chunk: number) {
+  const granted = await db.run(sql`
+    update removals r
+       set window_started_at = case
+             when r.window_started_at <= clock_timestamp() - interval '1 hour' then clock_timestamp()
+             else r.window_started_at
+           end,
+           window_count = ${chunk}::bigint + case
+             when r.window_started_at <= clock_timestamp() - interval '1 hour' then 0
+             else r.window_count
+           end
+      from removal_limits l
+     where r.kind = ${kind}
+       and l.kind = r.kind
+       and r.held_at is null
+       and (r.is_released
+            or r.window_started_at <= clock_timestamp() - interval '1 hour'
+            or r.window_count + ${chunk}::bigint <= l.per_hour_max)`)
+  return { is_granted: granted > 0, held_at: granted > 0 ? null : (await readRemoval(db, kind)).held_at }
+}
+
+/** Corrects what was counted in advance. Stops when another chunk would exceed the limit; a release ends when nothing is left. */
+const settle = (db: Queryable, kind: Removal, chunk: number, { removed, isMore }: Removed) =>
+  db.one<Pick<RemovalState, 'held_at'>>(sql`
+    update removals r
+       set window_count = r.window_count + ${removed - chunk}::bigint,
+           held_at = case
+             when ${isMore} and not r.is_released and r.window_count + ${removed}::bigint > l.per_hour_max then clock_timestamp()
+             else r.held_at
+           end,
+           is_released = r.is_released and ${isMore}
+      from removal_limits l
+     where r.kind = ${kind}
+       and l.kind = r.kind
+    returning r.held_at`)
+
+/** Lets a stopped removal go on without a limit until nothing is left. Returns its state before. */
+export async function releaseRemoval(tx: Tx, kind: Removal): Promise<Pick<RemovalState, 'held_at'>> {
+  const before = await readRemoval(tx, kind)
+  await tx.run(sql`
+    update removals
+       set held_at = null,
+           is_released = true,
+           window_started_at = clock_timestamp(),
+           window_count = 0
+     where kind = ${kind}`)
+  return before
+}
