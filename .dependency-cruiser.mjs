@@ -76,9 +76,9 @@ export default {
       name: 'config-is-wired-in',
       severity: 'error',
       comment:
-        'Only bin/ and the files beside wiring.ts read the configuration or put parts together. Take what you need as an argument.',
-      from: { path: '^service/src/', pathNot: '^service/src/[^/]+\\.ts$' },
-      to: { path: '^service/src/[^/]+\\.ts$', dependencyTypesNot: ['type-only'] },
+        'Only bin/ and programs/ read the configuration or put parts together. Take what you need as an argument.',
+      from: { path: '^service/src/', pathNot: '^service/src/(programs|config)/' },
+      to: { path: '^service/src/(programs|config)/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'embedded-is-for-the-emulator',
@@ -86,7 +86,7 @@ export default {
       comment:
         'Through embedded.ts a store can be put together that a real one must never be. Nothing of the service itself goes through it.',
       from: { path: '^service/' },
-      to: { path: '^service/src/embedded\\.ts$' },
+      to: { path: '^service/src/programs/embedded\\.ts$' },
     },
     {
       name: 'development-is-for-npm-run-dev',

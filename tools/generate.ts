@@ -131,7 +131,7 @@ function envExample(settings: Setting[]): string {
   const lines = settings.map(
     ({ name, default: value, meaning }) => `# ${meaning}\n${value === '' ? '# ' : ''}${name}=${value}\n`,
   )
-  return `# Made by "npm run generate" from service/src/config.ts. Every setting also works as NAME_FILE.\n\n${lines.join('\n')}`
+  return `# Made by "npm run generate" from service/src/config/config.ts. Every setting also works as NAME_FILE.\n\n${lines.join('\n')}`
 }
 
 function configurationPage(settings: Setting[]): string {
@@ -140,7 +140,7 @@ function configurationPage(settings: Setting[]): string {
       `| \`${name}\` | ${value === '' ? '' : `\`${value}\``} | ${meaning}${secret ? ' (secret)' : ''} |`,
   )
   return [
-    '<!-- Made by "npm run generate" from service/src/config.ts; do not edit. -->',
+    '<!-- Made by "npm run generate" from service/src/config/config.ts; do not edit. -->',
     '# Configuration',
     '',
     'Settings come from the environment and nowhere else. Every one may be given as `NAME_FILE`, the path of a file that',

@@ -8,7 +8,12 @@ import { fileURLToPath } from 'node:url'
 import { createAuthority } from '@shopwire/engines'
 import { describe, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { configReference, loadConfig, loadDashboardConfig, loadSchemaUrl } from '../../service/src/config.ts'
+import {
+  configReference,
+  loadConfig,
+  loadDashboardConfig,
+  loadSchemaUrl,
+} from '../../service/src/config/config.ts'
 import { createHealthServer } from '../../service/src/edge/health-server.ts'
 import { createMetrics, describeMetrics, QUEUES } from '../../service/src/platform/observability/metrics.ts'
 import { isPublicAddress } from '../../service/src/platform/outbound/public-address.ts'

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { terminalOf } from '../src/admin/terminal.ts'
-import { runAdminProgram } from '../src/admin-program.ts'
+import { runAdminProgram } from '../src/programs/admin-program.ts'
 
 // `shopwire-admin … | head` stops reading early. What was begun is still done, and the exit code says how it ended.
 for (const stream of [process.stdout, process.stderr]) {

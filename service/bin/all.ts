@@ -1,13 +1,18 @@
 #!/usr/bin/env node
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createApi } from '../src/api-program.ts'
-import { type DashboardConfig, describeConfig, loadAllConfig, loadDashboardConfig } from '../src/config.ts'
-import { createDashboard, type Dashboard } from '../src/dashboard-program.ts'
-import { openTracing, tracingStops } from '../src/open-tracing.ts'
+import {
+  type DashboardConfig,
+  describeConfig,
+  loadAllConfig,
+  loadDashboardConfig,
+} from '../src/config/config.ts'
 import type { Db } from '../src/platform/database/db.ts'
 import { createLog } from '../src/platform/observability/log.ts'
 import { createMetrics } from '../src/platform/observability/metrics.ts'
 import { onShutdown } from '../src/platform/process/shutdown.ts'
+import { createApi } from '../src/programs/api-program.ts'
+import { createDashboard, type Dashboard } from '../src/programs/dashboard-program.ts'
+import { openTracing, tracingStops } from '../src/programs/open-tracing.ts'
 import {
   openDatabaseFrom,
   openReadiness,
@@ -16,8 +21,8 @@ import {
   untilAnswered,
   untilSchemaFits,
   VERSION,
-} from '../src/wiring.ts'
-import { createWorker } from '../src/worker-program.ts'
+} from '../src/programs/wiring.ts'
+import { createWorker } from '../src/programs/worker-program.ts'
 
 /**
  * API and worker in one process, and the dashboard when it has an origin: for development and small machines. Each part signs in to the database with

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createApi } from '../src/api-program.ts'
-import { describeConfig } from '../src/config.ts'
-import { openTracing, tracingStops } from '../src/open-tracing.ts'
+import { describeConfig } from '../src/config/config.ts'
 import { createLog } from '../src/platform/observability/log.ts'
 import { createMetrics } from '../src/platform/observability/metrics.ts'
 import { onShutdown } from '../src/platform/process/shutdown.ts'
+import { createApi } from '../src/programs/api-program.ts'
+import { openTracing, tracingStops } from '../src/programs/open-tracing.ts'
 import {
   openDatabaseFrom,
   openReadiness,
@@ -14,7 +14,7 @@ import {
   untilAnswered,
   untilSchemaFits,
   VERSION,
-} from '../src/wiring.ts'
+} from '../src/programs/wiring.ts'
 
 const config = startingConfig()
 const log = createLog(config.SHOPWIRE_LOG_LEVEL)

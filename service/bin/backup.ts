@@ -3,11 +3,11 @@ import { execFileSync } from 'node:child_process'
 import { openPgBackRest } from '../src/backup/pgbackrest.ts'
 import { runBackup } from '../src/backup/program.ts'
 import { openRecords } from '../src/backup/record.ts'
-import { type ConfigError, loadBackupConfig, programEnvironment } from '../src/config.ts'
+import { type ConfigError, loadBackupConfig, programEnvironment } from '../src/config/config.ts'
 import { readRules } from '../src/operations/verify.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { schemaMismatchAt } from '../src/platform/schema/schema-version.ts'
-import { INVARIANTS, SCHEMA } from '../src/wiring.ts'
+import { INVARIANTS, SCHEMA } from '../src/programs/wiring.ts'
 
 /** Backups, beside the database and as its user: pgBackRest reads the files of the server. */
 const USER = 'postgres'

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describeConfig, loadDashboardConfig } from '../src/config.ts'
-import { createDashboard, type Dashboard } from '../src/dashboard-program.ts'
-import { openTracing, tracingStops } from '../src/open-tracing.ts'
+import { describeConfig, loadDashboardConfig } from '../src/config/config.ts'
 import { createLog } from '../src/platform/observability/log.ts'
 import { createMetrics } from '../src/platform/observability/metrics.ts'
 import { onShutdown } from '../src/platform/process/shutdown.ts'
+import { createDashboard, type Dashboard } from '../src/programs/dashboard-program.ts'
+import { openTracing, tracingStops } from '../src/programs/open-tracing.ts'
 import {
   openDatabaseFrom,
   openReadiness,
@@ -14,7 +14,7 @@ import {
   untilAnswered,
   untilSchemaFits,
   VERSION,
-} from '../src/wiring.ts'
+} from '../src/programs/wiring.ts'
 
 const config = startingConfig(loadDashboardConfig)
 const log = createLog(config.SHOPWIRE_LOG_LEVEL)

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-import { describeConfig } from '../src/config.ts'
-import { openTracing, tracingStops } from '../src/open-tracing.ts'
+import { describeConfig } from '../src/config/config.ts'
 import { createLog } from '../src/platform/observability/log.ts'
 import { createMetrics } from '../src/platform/observability/metrics.ts'
 import { onShutdown } from '../src/platform/process/shutdown.ts'
+import { openTracing, tracingStops } from '../src/programs/open-tracing.ts'
 import {
   openDatabaseFrom,
   openReadiness,
@@ -12,8 +12,8 @@ import {
   untilAnswered,
   untilSchemaFits,
   VERSION,
-} from '../src/wiring.ts'
-import { createWorker } from '../src/worker-program.ts'
+} from '../src/programs/wiring.ts'
+import { createWorker } from '../src/programs/worker-program.ts'
 
 const config = startingConfig()
 const log = createLog(config.SHOPWIRE_LOG_LEVEL)

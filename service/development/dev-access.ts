@@ -1,11 +1,11 @@
-import { loadDashboardConfig } from '../src/config.ts'
+import { loadDashboardConfig } from '../src/config/config.ts'
 import { sql } from '../src/platform/database/db.ts'
 import { createLog } from '../src/platform/observability/log.ts'
+import { openDatabaseFrom, openKeyringFrom } from '../src/programs/wiring.ts'
 import { COOKIES, setCookie } from '../src/sessions/cookies.ts'
 import { selectAccountsOf, selectPersonByEmail } from '../src/sessions/people.ts'
 import { createSession } from '../src/sessions/session-store.ts'
 import { secretBinding } from '../src/webhooks/endpoint.ts'
-import { openDatabaseFrom, openKeyringFrom } from '../src/wiring.ts'
 
 export type DevAccess = ReturnType<typeof openDevAccess>
 

@@ -1,13 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createApi } from '../src/api-program.ts'
-import { configReference, DEVELOPMENT_ENCRYPTION_KEY, loadConfig } from '../src/config.ts'
+import { configReference, DEVELOPMENT_ENCRYPTION_KEY, loadConfig } from '../src/config/config.ts'
 import { createOperator } from '../src/operations/operator.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { createLog } from '../src/platform/observability/log.ts'
 import { createMetrics } from '../src/platform/observability/metrics.ts'
-import { openKeyringFrom } from '../src/wiring.ts'
+import { createApi } from '../src/programs/api-program.ts'
+import { openKeyringFrom } from '../src/programs/wiring.ts'
 import { openTestDatabase } from '../testing/database.ts'
 import { call } from '../testing/shop.ts'
 
@@ -36,7 +36,7 @@ test('only the configuration module reads the environment', async () => {
     )
       readers.push(path)
   }
-  expect(readers).toEqual(['src/config.ts'])
+  expect(readers).toEqual(['src/config/config.ts'])
 })
 
 test('no setting makes the API accept a webhook URL that is not public HTTPS', async () => {

@@ -5,7 +5,7 @@ import type { Terminal } from '../src/admin/terminal.ts'
 import { createReads } from '../src/operations/reads.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { schemaMismatch } from '../src/platform/schema/schema-version.ts'
-import { SCHEMA } from '../src/wiring.ts'
+import { SCHEMA } from '../src/programs/wiring.ts'
 import type { TestDatabase } from './database.ts'
 import type { Shop } from './shop.ts'
 

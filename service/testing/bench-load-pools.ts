@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { loadConfig } from '../src/config.ts'
+import { loadConfig } from '../src/config/config.ts'
 import { createLog } from '../src/platform/observability/log.ts'
+import { openDatabaseFrom, openKeyringFrom } from '../src/programs/wiring.ts'
 import { createLinkVault } from '../src/supply/gift-link.ts'
 import { loadPool, preparePool } from '../src/supply/pool.ts'
-import { openDatabaseFrom, openKeyringFrom } from '../src/wiring.ts'
 
 /**
  * Loads pools: node bench-load-pools.ts <file with item ids, one per line> <links for each>. As `shopwire-admin pool load` does, without a

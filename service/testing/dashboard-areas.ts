@@ -1,8 +1,8 @@
 import { dashboardRoutes } from '@shopwire/contract/dashboard'
-import { DEVELOPMENT_ENCRYPTION_KEY, loadDashboardConfig } from '../src/config.ts'
-import { mountAreas } from '../src/dashboard-areas.ts'
+import { DEVELOPMENT_ENCRYPTION_KEY, loadDashboardConfig } from '../src/config/config.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { createLog } from '../src/platform/observability/log.ts'
+import { mountAreas } from '../src/programs/dashboard-areas.ts'
 import { type DashboardOptions, ORIGIN, openDashboard } from './dashboard.ts'
 import type { Shop } from './shop.ts'
 

@@ -7,7 +7,7 @@ import {
 } from '@shopwire/engines'
 import type { TestProject } from 'vitest/node'
 import { migrate } from '../src/platform/schema/migrate.ts'
-import { SCHEMA } from '../src/wiring.ts'
+import { SCHEMA } from '../src/programs/wiring.ts'
 import { TEMPLATE_DATABASE } from './database.ts'
 
 declare module 'vitest' {

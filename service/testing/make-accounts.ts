@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { createAccount } from '../src/accounts/account.ts'
 import { createKey } from '../src/accounts/api-key.ts'
-import { loadConfig } from '../src/config.ts'
+import { loadConfig } from '../src/config/config.ts'
 import { fund } from '../src/ledger/transfer.ts'
 import { createLog } from '../src/platform/observability/log.ts'
-import { openDatabaseFrom, openKeyringFrom } from '../src/wiring.ts'
+import { openDatabaseFrom, openKeyringFrom } from '../src/programs/wiring.ts'
 
 /**
  * Makes funded accounts with a key each: node make-accounts.ts <how many> <cents for each>. Prints them as one JSON array. As

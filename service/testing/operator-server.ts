@@ -1,4 +1,4 @@
-import { runAdminProgram } from '../src/admin-program.ts'
+import { runAdminProgram } from '../src/programs/admin-program.ts'
 
 /**
  * The admin program as a process that stays: it takes command lines as messages and answers each with its exit code and what

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parseRights, type Rights } from '../src/platform/schema/rights.ts'
-import { SCHEMA } from '../src/wiring.ts'
+import { SCHEMA } from '../src/programs/wiring.ts'
 
 export const ROLES = [
   'api',

@@ -4,7 +4,7 @@ import { changeUrls, databaseGrants, provisionDatabase, startPostgres } from '@s
 import pg from 'pg'
 import { settingsSql } from '../src/platform/schema/database-settings.ts'
 import { migrate } from '../src/platform/schema/migrate.ts'
-import { SCHEMA } from '../src/wiring.ts'
+import { SCHEMA } from '../src/programs/wiring.ts'
 import { runSchedules } from './supplier-schedules/run.ts'
 
 const TEMPLATE = 'schedules_template'

@@ -59,7 +59,7 @@ export function valuesSchemaText(settings: readonly Setting[]): string {
   const schema = {
     $schema: 'http://json-schema.org/draft-07/schema#',
     $comment:
-      'Made by "npm run generate" from service/src/config.ts and tools/chart/values-schema.ts; do not edit.',
+      'Made by "npm run generate" from service/src/config/config.ts and tools/chart/values-schema.ts; do not edit.',
     title: 'Values of the chart shopwire',
     definitions: { settings: accepted },
     ...only({

@@ -1,4 +1,4 @@
-import type { EncryptionKeys, SettingDescription } from '../config.ts'
+import type { EncryptionKeys, SettingDescription } from '../config/config.ts'
 import type { CheckResult } from '../operations/doctor/doctor.ts'
 import type { Operator } from '../operations/operator.ts'
 import type { OperatorReads } from '../operations/reads.ts'

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { assertPlain } from '../platform/text/plain-text.ts'
 import { Refusal, refuse } from '../platform/trouble.ts'
 import { actorOf, type Login } from './actor.ts'

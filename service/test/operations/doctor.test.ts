@@ -9,11 +9,11 @@ import { startPostgres } from '@shopwire/engines'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { IS_SHORT } from '../../../test-forms.ts'
-import { DEVELOPMENT_ENCRYPTION_KEY } from '../../src/config.ts'
-import { runDoctor } from '../../src/doctor-wiring.ts'
+import { DEVELOPMENT_ENCRYPTION_KEY } from '../../src/config/config.ts'
 import { statusFile } from '../../src/operations/backup-status.ts'
 import type { CheckResult, CheckState, Installation } from '../../src/operations/doctor/doctor.ts'
 import { readMachineFacts } from '../../src/operations/doctor/machine-facts.ts'
+import { runDoctor } from '../../src/programs/doctor-wiring.ts'
 import { ARCHIVE_ONE, backupsOf, openSoundInstallation } from '../../testing/sound-installation.ts'
 
 type Sound = Awaited<ReturnType<typeof openSoundInstallation>>

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { DEVELOPMENT_ENCRYPTION_KEY, loadConfig } from '../../src/config.ts'
+import { DEVELOPMENT_ENCRYPTION_KEY, loadConfig } from '../../src/config/config.ts'
 import { type Db, sql } from '../../src/platform/database/db.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
 import { createMetrics } from '../../src/platform/observability/metrics.ts'
-import { createWorker } from '../../src/worker-program.ts'
+import { createWorker } from '../../src/programs/worker-program.ts'
 import { openTestDatabase } from '../../testing/database.ts'
 
 test('a revision that a failover rolled back is not announced, so the later one with its number is', async () => {

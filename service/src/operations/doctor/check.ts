@@ -1,5 +1,5 @@
 import type { RedisFacts } from '../../access/redis-facts.ts'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import type { DatabaseFacts } from './database-facts.ts'
 import type { MachineFacts } from './machine-facts.ts'
 import type { StoreData } from './store-data.ts'

@@ -1,5 +1,5 @@
 import { ORDER_ATTEMPTS_PER_WINDOW_MAX, REQUESTS_PER_WINDOW_MAX } from '@shopwire/contract'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { isPublicAddress } from '../../platform/outbound/public-address.ts'
 import { isLocalHost } from '../../platform/process/local-host.ts'
 import { type Check, failed, notApplicable, ok, warning } from './check.ts'

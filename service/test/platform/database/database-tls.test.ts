@@ -8,7 +8,7 @@ import { openDatabase, sql } from '../../../src/platform/database/db.ts'
 import { migrate } from '../../../src/platform/schema/migrate.ts'
 import { schemaMismatchAt } from '../../../src/platform/schema/schema-version.ts'
 import { Unavailable } from '../../../src/platform/trouble.ts'
-import { SCHEMA } from '../../../src/wiring.ts'
+import { SCHEMA } from '../../../src/programs/wiring.ts'
 import { asSuperuser } from '../../../testing/database.ts'
 
 let postgres: Postgres

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { DEVELOPMENT_ENCRYPTION_KEY, loadConfig } from '../../../src/config.ts'
+import { DEVELOPMENT_ENCRYPTION_KEY, loadConfig } from '../../../src/config/config.ts'
 import { outboundNetworks } from '../../../src/platform/outbound/outbound-networks.ts'
 import { isPublicAddress } from '../../../src/platform/outbound/public-address.ts'
-import { networksOf } from '../../../src/wiring.ts'
+import { networksOf } from '../../../src/programs/wiring.ts'
 
 const settings = (lists: Record<string, string>) =>
   loadConfig({

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readStatement } from '../../../src/platform/schema/build-index.ts'
 import { migrate } from '../../../src/platform/schema/migrate.ts'
 import { schemaMismatch } from '../../../src/platform/schema/schema-version.ts'
-import { SCHEMA } from '../../../src/wiring.ts'
+import { SCHEMA } from '../../../src/programs/wiring.ts'
 import { asSuperuser, openTestDatabase, type TestDatabase } from '../../../testing/database.ts'
 
 let database: TestDatabase

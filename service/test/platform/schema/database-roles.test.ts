@@ -4,7 +4,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { migrate } from '../../../src/platform/schema/migrate.ts'
 import type { Action } from '../../../src/platform/schema/rights.ts'
-import { SCHEMA } from '../../../src/wiring.ts'
+import { SCHEMA } from '../../../src/programs/wiring.ts'
 import { asSuperuser, openTestDatabase, type TestDatabase } from '../../../testing/database.ts'
 import { ROLES, type RoleName, readRights } from '../../../testing/rights.ts'
 

@@ -10,7 +10,7 @@ import {
   type Work,
 } from '../../../src/platform/schema/statement-effects.ts'
 import { readTables } from '../../../src/platform/schema/upgrade-plan.ts'
-import { SCHEMA } from '../../../src/wiring.ts'
+import { SCHEMA } from '../../../src/programs/wiring.ts'
 import { openTestDatabase, type TestDatabase } from '../../../testing/database.ts'
 
 let database: TestDatabase

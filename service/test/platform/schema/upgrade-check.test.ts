@@ -13,7 +13,7 @@ import {
   type UpgradeCheck,
   type UpgradeCheckOptions,
 } from '../../../src/platform/schema/upgrade-check.ts'
-import { SCHEMA } from '../../../src/wiring.ts'
+import { SCHEMA } from '../../../src/programs/wiring.ts'
 import { openTestDatabase, type TestDatabase } from '../../../testing/database.ts'
 
 const OPTIONS: UpgradeCheckOptions = { lookMs: 50, pauseSecondsMax: 5, isOneWayAccepted: false }

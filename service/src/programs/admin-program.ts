@@ -1,25 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Admission } from './access/admission.ts'
-import { withMismatchCheck } from './access/admission-in-use.ts'
-import type { CommandContext } from './admin/command-context.ts'
-import { runAdmin } from './admin/program.ts'
-import { configReference, describeConfig, loadConfig, loadSchemaUrl } from './config.ts'
-import { openJournalFrom } from './journal-wiring.ts'
-import { currentLogin } from './operations/actor.ts'
-import { firstActorOf, NoIdentity, whoActs } from './operations/identity.ts'
-import { createOperator, type OperatorDeps } from './operations/operator.ts'
-import { findOperatorToken } from './operations/operator-tokens.ts'
-import { createReads } from './operations/reads.ts'
-import { readRules } from './operations/verify.ts'
-import { systemClock } from './platform/clock.ts'
+import type { Admission } from '../access/admission.ts'
+import { withMismatchCheck } from '../access/admission-in-use.ts'
+import type { CommandContext } from '../admin/command-context.ts'
+import { runAdmin } from '../admin/program.ts'
+import { configReference, describeConfig, loadConfig, loadSchemaUrl } from '../config/config.ts'
+import { currentLogin } from '../operations/actor.ts'
+import { firstActorOf, NoIdentity, whoActs } from '../operations/identity.ts'
+import { createOperator, type OperatorDeps } from '../operations/operator.ts'
+import { findOperatorToken } from '../operations/operator-tokens.ts'
+import { createReads } from '../operations/reads.ts'
+import { readRules } from '../operations/verify.ts'
+import { systemClock } from '../platform/clock.ts'
 import {
   verifiedKeyring,
   verifyEncryptionKeys,
   wrongEncryptionKeys,
-} from './platform/encryption/key-checks.ts'
-import { createLog } from './platform/observability/log.ts'
-import { migrate } from './platform/schema/migrate.ts'
-import { schemaMismatch, schemaMismatchAt } from './platform/schema/schema-version.ts'
+} from '../platform/encryption/key-checks.ts'
+import { createLog } from '../platform/observability/log.ts'
+import { migrate } from '../platform/schema/migrate.ts'
+import { schemaMismatch, schemaMismatchAt } from '../platform/schema/schema-version.ts'
+import { openJournalFrom } from './journal-wiring.ts'
 import {
   INVARIANTS,
   networksOf,
@@ -62,7 +62,7 @@ export async function runAdminProgram(
       payments: async () => (await import('./money-wiring.ts')).cardPaymentsOf(config()),
       // Loaded only where it is used: one command asks a supplier.
       fetch: async (...asked: Parameters<typeof fetch>) => {
-        const { operatorFetch } = await import('./platform/outbound/operator-fetch.ts')
+        const { operatorFetch } = await import('../platform/outbound/operator-fetch.ts')
         return operatorFetch(config().SHOPWIRE_EGRESS_PROXY, networksOf(config()))(...asked)
       },
     }
@@ -125,7 +125,7 @@ export async function runAdminProgram(
       migrate: (report) => migrate(loadSchemaUrl('migrate'), SCHEMA, report),
       // Loaded only where it is used.
       checkUpgrade: async (options) =>
-        (await import('./platform/schema/upgrade-check.ts')).checkUpgrade(
+        (await import('../platform/schema/upgrade-check.ts')).checkUpgrade(
           loadSchemaUrl('look'),
           SCHEMA,
           options,
@@ -139,7 +139,7 @@ export async function runAdminProgram(
       describeConfig: () => describeConfig(config()),
       configReference,
       // Loaded only where it is used: most commands have no metrics.
-      metricsReference: async () => (await import('./platform/observability/metrics.ts')).describeMetrics(),
+      metricsReference: async () => (await import('../platform/observability/metrics.ts')).describeMetrics(),
       isDevelopment,
       journal: (dir) => (dir === undefined ? journal() : openJournal(dir)),
       backupState: () => config().SHOPWIRE_BACKUP_STATE,

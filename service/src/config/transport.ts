@@ -1,5 +1,5 @@
-import { type DatabaseAddress, readDatabaseUrl } from './platform/database/database-url.ts'
-import { isLocalHost } from './platform/process/local-host.ts'
+import { type DatabaseAddress, readDatabaseUrl } from '../platform/database/database-url.ts'
+import { isLocalHost } from '../platform/process/local-host.ts'
 
 type Given = Readonly<Record<string, string>>
 

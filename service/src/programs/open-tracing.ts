@@ -1,7 +1,7 @@
-import type { Config, DashboardConfig } from './config.ts'
-import type { Log } from './platform/observability/log.ts'
-import type { Tracing } from './platform/observability/tracing.ts'
-import type { Step } from './platform/process/shutdown.ts'
+import type { Config, DashboardConfig } from '../config/config.ts'
+import type { Log } from '../platform/observability/log.ts'
+import type { Tracing } from '../platform/observability/tracing.ts'
+import type { Step } from '../platform/process/shutdown.ts'
 import { VERSION } from './wiring.ts'
 
 /** Undefined when no collector is configured; then OpenTelemetry is not even loaded. */
@@ -12,7 +12,7 @@ export async function openTracing(
 ): Promise<Tracing | undefined> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: collector } = config
   if (collector === undefined) return undefined
-  const { openTelemetry } = await import('./platform/observability/open-telemetry.ts')
+  const { openTelemetry } = await import('../platform/observability/open-telemetry.ts')
   return openTelemetry({
     url: `${collector.replace(/\/+$/, '')}/v1/traces`,
     headers: config.OTEL_EXPORTER_OTLP_HEADERS ?? {},

@@ -7,10 +7,10 @@ import {
   clusterUrlsProblem,
   sentinelUrlsProblem,
   singleUrlProblem,
-} from './access/redis-urls.ts'
+} from '../access/redis-urls.ts'
+import { type KekEntry, parseKekEntry } from '../platform/encryption/kek-providers.ts'
+import { objectionToNetwork } from '../platform/outbound/outbound-networks.ts'
 import { isServiceLink, OTHER_SETTINGS } from './other-settings.ts'
-import { type KekEntry, parseKekEntry } from './platform/encryption/kek-providers.ts'
-import { objectionToNetwork } from './platform/outbound/outbound-networks.ts'
 import { plaintextHosts, transportProblems } from './transport.ts'
 
 /**

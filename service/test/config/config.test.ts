@@ -11,8 +11,8 @@ import {
   loadAllConfig,
   loadConfig,
   loadSchemaUrl,
-} from '../../src/config.ts'
-import { OTHER_SETTINGS } from '../../src/other-settings.ts'
+} from '../../src/config/config.ts'
+import { OTHER_SETTINGS } from '../../src/config/other-settings.ts'
 
 const KEY = `k1:${Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64')}`
 const good = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { DEVELOPMENT_ENCRYPTION_KEY, loadConfig } from '../../src/config.ts'
-import { listening } from '../../src/wiring.ts'
+import { DEVELOPMENT_ENCRYPTION_KEY, loadConfig } from '../../src/config/config.ts'
+import { listening } from '../../src/programs/wiring.ts'
 
 const config = loadConfig({
   SHOPWIRE_ENV: 'development',

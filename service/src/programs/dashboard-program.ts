@@ -2,22 +2,22 @@ import { existsSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { dashboardRoutes } from '@shopwire/contract/dashboard'
+import type { DashboardConfig } from '../config/config.ts'
+import { assertOwnRole } from '../dashboard/own-role.ts'
+import { addressReader } from '../edge/connections.ts'
+import { DASHBOARD_LOAD, dashboardFamily } from '../edge/dashboard/dashboard-family.ts'
+import { paymentsFamily } from '../edge/payments/payments-family.ts'
+import { createEdge } from '../edge/server.ts'
+import { tokensFamily } from '../edge/tokens/tokens-family.ts'
+import { webFamily } from '../edge/web/web-family.ts'
+import { readWebFolder, type WebFiles } from '../edge/web/web-files.ts'
+import { createLoadShedding, watchLoopLag } from '../platform/batching/load-shedding.ts'
+import { systemClock } from '../platform/clock.ts'
+import { compareEncryptionKeys } from '../platform/encryption/key-checks.ts'
+import type { Step } from '../platform/process/shutdown.ts'
 import type { ProgramDeps } from './api-program.ts'
-import type { DashboardConfig } from './config.ts'
-import { assertOwnRole } from './dashboard/own-role.ts'
 import { mountAreas } from './dashboard-areas.ts'
-import { addressReader } from './edge/connections.ts'
-import { DASHBOARD_LOAD, dashboardFamily } from './edge/dashboard/dashboard-family.ts'
-import { paymentsFamily } from './edge/payments/payments-family.ts'
-import { createEdge } from './edge/server.ts'
-import { tokensFamily } from './edge/tokens/tokens-family.ts'
-import { webFamily } from './edge/web/web-family.ts'
-import { readWebFolder, type WebFiles } from './edge/web/web-files.ts'
 import { stripeEventsOf } from './money-wiring.ts'
-import { createLoadShedding, watchLoopLag } from './platform/batching/load-shedding.ts'
-import { systemClock } from './platform/clock.ts'
-import { compareEncryptionKeys } from './platform/encryption/key-checks.ts'
-import type { Step } from './platform/process/shutdown.ts'
 import { listening, openKeyringFrom, type UntilAnswered } from './wiring.ts'
 
 export interface Dashboard {
@@ -109,7 +109,7 @@ export async function createDashboard(
   }
 }
 
-const BESIDE_THE_SERVICE = fileURLToPath(new URL('../../web/dist', import.meta.url))
+const BESIDE_THE_SERVICE = fileURLToPath(new URL('../../../web/dist', import.meta.url))
 
 function webFilesOf({ SHOPWIRE_WEB_FOLDER: given }: DashboardConfig): WebFiles {
   const folder = given ?? (existsSync(BESIDE_THE_SERVICE) ? BESIDE_THE_SERVICE : undefined)

@@ -1,18 +1,18 @@
-import type { Config, DashboardConfig } from './config.ts'
-import type { FundingOptions } from './dashboard/top-ups.ts'
-import { checkBalances } from './funding/balance-alert.ts'
-import { createPaymentWorker } from './funding/payment-worker.ts'
-import type { PaymentProvider, ReadEvent } from './funding/provider.ts'
-import { type WatchedProvider, watchProvider } from './funding/provider-watch.ts'
-import { createReconciliation } from './funding/reconcile.ts'
-import { notifyPeople } from './operations/notify-people.ts'
-import type { Clock } from './platform/clock.ts'
-import type { Db } from './platform/database/db.ts'
-import type { Keyring } from './platform/encryption/encryption.ts'
-import type { Log } from './platform/observability/log.ts'
-import type { Metrics } from './platform/observability/metrics.ts'
-import { operatorFetch } from './platform/outbound/operator-fetch.ts'
-import { every, type Repeating } from './platform/process/every.ts'
+import type { Config, DashboardConfig } from '../config/config.ts'
+import type { FundingOptions } from '../dashboard/top-ups.ts'
+import { checkBalances } from '../funding/balance-alert.ts'
+import { createPaymentWorker } from '../funding/payment-worker.ts'
+import type { PaymentProvider, ReadEvent } from '../funding/provider.ts'
+import { type WatchedProvider, watchProvider } from '../funding/provider-watch.ts'
+import { createReconciliation } from '../funding/reconcile.ts'
+import { notifyPeople } from '../operations/notify-people.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Db } from '../platform/database/db.ts'
+import type { Keyring } from '../platform/encryption/encryption.ts'
+import type { Log } from '../platform/observability/log.ts'
+import type { Metrics } from '../platform/observability/metrics.ts'
+import { operatorFetch } from '../platform/outbound/operator-fetch.ts'
+import { every, type Repeating } from '../platform/process/every.ts'
 import { networksOf } from './wiring.ts'
 
 /** A customer who comes back from paying looks at the balance. */
@@ -41,7 +41,7 @@ export function cardPaymentsOf(config: Config | DashboardConfig): PaymentProvide
   if (secretKey === undefined) return undefined
   let opened: Promise<PaymentProvider> | undefined
   const provider = () => {
-    opened ??= import('./funding/stripe.ts').then(({ stripeProvider }) =>
+    opened ??= import('../funding/stripe.ts').then(({ stripeProvider }) =>
       stripeProvider({
         secretKey,
         apiUrl,
@@ -66,7 +66,7 @@ export function stripeEventsOf({
   SHOPWIRE_STRIPE_WEBHOOK_SECRETS: secrets,
 }: DashboardConfig): ReadEvent | undefined {
   if (secrets === undefined) return undefined
-  return async (...event) => (await import('./funding/stripe.ts')).stripeEvents(secrets)(...event)
+  return async (...event) => (await import('../funding/stripe.ts')).stripeEvents(secrets)(...event)
 }
 
 export interface MoneyLoopDeps {

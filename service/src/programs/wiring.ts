@@ -2,31 +2,37 @@ import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Admission, AdmissionLimits } from './access/admission.ts'
-import { postgresAdmission } from './access/admission-postgres.ts'
-import type { RedisSettings } from './access/redis-urls.ts'
-import { type Config, ConfigError, configWarnings, type DashboardConfig, loadConfig } from './config.ts'
-import { createHealthServer } from './edge/health-server.ts'
-import { JournalMismatch, journalProblemOf } from './orders/keep-position.ts'
-import { UntrustedDatabase } from './platform/database/database-url.ts'
-import { type Db, openDatabase, sql } from './platform/database/db.ts'
+import type { Admission, AdmissionLimits } from '../access/admission.ts'
+import { postgresAdmission } from '../access/admission-postgres.ts'
+import type { RedisSettings } from '../access/redis-urls.ts'
+import {
+  type Config,
+  ConfigError,
+  configWarnings,
+  type DashboardConfig,
+  loadConfig,
+} from '../config/config.ts'
+import { createHealthServer } from '../edge/health-server.ts'
+import { JournalMismatch, journalProblemOf } from '../orders/keep-position.ts'
+import { UntrustedDatabase } from '../platform/database/database-url.ts'
+import { type Db, openDatabase, sql } from '../platform/database/db.ts'
 import {
   KekNotObtained,
   type Keyring,
   localKeks,
   openKeyring,
   WrongEncryptionKey,
-} from './platform/encryption/encryption.ts'
-import { askForKeks } from './platform/encryption/kek-providers.ts'
-import type { Timer } from './platform/observability/durations.ts'
-import type { Log } from './platform/observability/log.ts'
-import type { BatchedCall, Metrics } from './platform/observability/metrics.ts'
-import { type OutboundNetworks, outboundNetworks } from './platform/outbound/outbound-networks.ts'
-import { schemaMismatch } from './platform/schema/schema-version.ts'
-import { Unavailable } from './platform/trouble.ts'
+} from '../platform/encryption/encryption.ts'
+import { askForKeks } from '../platform/encryption/kek-providers.ts'
+import type { Timer } from '../platform/observability/durations.ts'
+import type { Log } from '../platform/observability/log.ts'
+import type { BatchedCall, Metrics } from '../platform/observability/metrics.ts'
+import { type OutboundNetworks, outboundNetworks } from '../platform/outbound/outbound-networks.ts'
+import { schemaMismatch } from '../platform/schema/schema-version.ts'
+import { Unavailable } from '../platform/trouble.ts'
 
-export const VERSION = (createRequire(import.meta.url)('../package.json') as { version: string }).version
-export const SCHEMA = new URL('../schema/', import.meta.url)
+export const VERSION = (createRequire(import.meta.url)('../../package.json') as { version: string }).version
+export const SCHEMA = new URL('../../schema/', import.meta.url)
 export const INVARIANTS = new URL('invariants/', SCHEMA)
 
 const RETRY_MS = 1_000
@@ -281,7 +287,7 @@ export async function openAdmissionFrom(
   if (config.SHOPWIRE_ADMISSION === 'postgres')
     return measured(postgresAdmission(db, { limits, ...batching, onError, onDataLost }))
   // Loaded only where it is used: a command should not wait for a driver that it does not need.
-  const { redisAdmission } = await import('./access/admission-redis.ts')
+  const { redisAdmission } = await import('../access/admission-redis.ts')
   const admission = redisAdmission(db, {
     ...redisSettings(config),
     timeoutMs: config.SHOPWIRE_REDIS_TIMEOUT_MS,

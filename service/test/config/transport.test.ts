@@ -2,8 +2,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { ConfigError, loadConfig, loadDashboardConfig, loadSchemaUrl } from '../../src/config.ts'
-import { mustMailBeEncrypted } from '../../src/transport.ts'
+import { ConfigError, loadConfig, loadDashboardConfig, loadSchemaUrl } from '../../src/config/config.ts'
+import { mustMailBeEncrypted } from '../../src/config/transport.ts'
 
 const PASSWORD = 'Zx81-long'
 const DATABASE = `postgres://app:${PASSWORD}@db.internal:5433/shopwire`

@@ -1,17 +1,17 @@
 import { once } from 'node:events'
 import { isIP } from 'node:net'
 import { connect } from 'node:tls'
-import { type Config, ConfigError, loadConfig, settingFiles } from './config.ts'
-import { type Installation, NotKnown } from './operations/doctor/check.ts'
-import { readDatabaseFacts } from './operations/doctor/database-facts.ts'
-import { type CheckResult, diagnose } from './operations/doctor/doctor.ts'
-import { readMachineFacts } from './operations/doctor/machine-facts.ts'
-import { readStoreData } from './operations/doctor/store-data.ts'
-import type { Db } from './platform/database/db.ts'
-import { compareEncryptionKeys } from './platform/encryption/key-checks.ts'
-import { createLog } from './platform/observability/log.ts'
-import { schemaMismatch } from './platform/schema/schema-version.ts'
-import { mustMailBeEncrypted } from './transport.ts'
+import { type Config, ConfigError, loadConfig, settingFiles } from '../config/config.ts'
+import { mustMailBeEncrypted } from '../config/transport.ts'
+import { type Installation, NotKnown } from '../operations/doctor/check.ts'
+import { readDatabaseFacts } from '../operations/doctor/database-facts.ts'
+import { type CheckResult, diagnose } from '../operations/doctor/doctor.ts'
+import { readMachineFacts } from '../operations/doctor/machine-facts.ts'
+import { readStoreData } from '../operations/doctor/store-data.ts'
+import type { Db } from '../platform/database/db.ts'
+import { compareEncryptionKeys } from '../platform/encryption/key-checks.ts'
+import { createLog } from '../platform/observability/log.ts'
+import { schemaMismatch } from '../platform/schema/schema-version.ts'
 import { openDatabaseFrom, openKeyringFrom, redisSettings, SCHEMA } from './wiring.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -100,12 +100,12 @@ function partsOf(config: Config, db: Db, nowMs: NowMs): Parts {
     }),
     redis: shared(async () => {
       // Loaded only where it is used, as everywhere.
-      const { readRedisFacts } = await import('./access/redis-facts.ts')
+      const { readRedisFacts } = await import('../access/redis-facts.ts')
       return readRedisFacts(redisSettings(config), { timeoutMs: ANSWER_MS_MAX, nowMs })
     }),
     compareKeys: () => compareEncryptionKeys(db, openKeyringFrom(config)).catch(notAllowed),
     async tryMail(url) {
-      const { tryMailServer } = await import('./platform/outbound/mail.ts')
+      const { tryMailServer } = await import('../platform/outbound/mail.ts')
       await tryMailServer(url, ANSWER_MS_MAX, { mustEncrypt: mustMailBeEncrypted(url, config) })
     },
   }
