@@ -1,5 +1,5 @@
 import type { Config, DashboardConfig } from '../config/config.ts'
-import type { FundingOptions } from '../dashboard/top-ups.ts'
+import type { FundingOptions } from '../dashboard/money/top-ups.ts'
 import { checkBalances } from '../funding/balance-alert.ts'
 import { createPaymentWorker } from '../funding/payment-worker.ts'
 import type { PaymentProvider, ReadEvent } from '../funding/provider.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { deliveriesArea } from '../../src/dashboard/deliveries.ts'
+import { deliveriesArea } from '../../src/dashboard/webhooks/deliveries.ts'
 import { sql } from '../../src/platform/database/db.ts'
 import { newId } from '../../src/platform/text/ids.ts'
 import { Refusal } from '../../src/platform/trouble.ts'

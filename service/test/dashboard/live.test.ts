@@ -1,7 +1,7 @@
 import { type IncomingMessage, request } from 'node:http'
 import { liveTopics } from '@shopwire/contract/dashboard'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createLive, type Live } from '../../src/dashboard/live.ts'
+import { createLive, type Live } from '../../src/dashboard/live/live.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { openDashboard, type SignedInBrowser, type TestDashboard } from '../../testing/dashboard.ts'
 

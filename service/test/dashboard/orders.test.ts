@@ -1,6 +1,6 @@
 import { orderRoutes } from '@shopwire/contract/dashboard'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ordersCsv } from '../../src/dashboard/orders-csv.ts'
+import { ordersCsv } from '../../src/dashboard/orders/orders-csv.ts'
 import { sql } from '../../src/platform/database/db.ts'
 import type { Sent } from '../../src/platform/outbound/guarded-client.ts'
 import { Refusal } from '../../src/platform/trouble.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { assertOwnRole } from '../../src/dashboard/own-role.ts'
+import { assertOwnRole } from '../../src/dashboard/team/own-role.ts'
 import { inAccount } from '../../src/platform/database/account-scope.ts'
 import { type Db, sql, statement } from '../../src/platform/database/db.ts'
 import { asSuperuser } from '../../testing/database.ts'

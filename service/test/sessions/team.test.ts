@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createMemberAct } from '../../src/dashboard/act.ts'
-import { auditArea } from '../../src/dashboard/audit.ts'
-import { createMailOwners } from '../../src/dashboard/mail-owners.ts'
 import type { Member } from '../../src/dashboard/member.ts'
-import { teamArea } from '../../src/dashboard/team.ts'
+import { auditArea } from '../../src/dashboard/team/audit.ts'
+import { createMailOwners } from '../../src/dashboard/team/mail-owners.ts'
+import { teamArea } from '../../src/dashboard/team/team.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { statement } from '../../src/platform/database/db.ts'
 import {

@@ -101,7 +101,7 @@ export function dashboardFamily(
 
 /**
  * In flight until it is answered; a download until it was read, because it goes on asking the database. A stream of events is not: it
- * stays open as long as its page, asks nothing by itself, and has limits of its own (dashboard/live.ts).
+ * stays open as long as its page, asks nothing by itself, and has limits of its own (dashboard/live/live.ts).
  */
 async function answerCounted(
   context: FamilyContext,

@@ -1,0 +1,157 @@
+import {
+  ORDER_ROWS_DEFAULT,
+  type OrderFilters,
+  type OrdersList,
+  type OrdersListQuery,
+  type orderRoutes,
+} from '@shopwire/contract/dashboard'
+import { createOrderedTotal, type OrderedTotal } from '../../ledger/account-days.ts'
+import { summaryOf } from '../../orders/prove-key.ts'
+import { erasedLinks } from '../../orders/read-orders.ts'
+import { inAccount } from '../../platform/database/account-scope.ts'
+import type { Db, Tx } from '../../platform/database/db.ts'
+import { timeInId } from '../../platform/text/ids.ts'
+import { refuse } from '../../platform/trouble.ts'
+import type { OpensLinks } from '../../supply/gift-link.ts'
+import type { MemberAct } from '../act.ts'
+import type { Area } from '../area.ts'
+import type { MailOwners } from '../team/mail-owners.ts'
+import {
+  countByStatus,
+  countOrders,
+  isCounted,
+  resolveSearch,
+  type Search,
+  searchOrders,
+} from './order-list-queries.ts'
+import { presentRow } from './order-rows.ts'
+import { proofOf, readOrderDetail } from './order-story.ts'
+import { REVEAL_ACTION, selectLink } from './order-story-queries.ts'
+import { ordersCsv } from './orders-csv.ts'
+
+export interface OrdersDeps {
+  readonly db: Db
+  readonly act: MemberAct
+  readonly vault: OpensLinks
+  readonly mailOwners: MailOwners
+}
+
+export function ordersArea({ db, act, vault, mailOwners }: OrdersDeps): Area<typeof orderRoutes> {
+  const orderedTotal = createOrderedTotal()
+  return {
+    listOrders: ({ member, query }) =>
+      inAccount(db, member.account_id, (tx) => listOrders(tx, member.account_id, query, orderedTotal)),
+
+    async exportOrders({ member, query, nowMs }) {
+      const day = new Date(nowMs).toISOString().slice(0, 10)
+      return { filename: `orders-${day}.csv`, content: ordersCsv(db, member.account_id, query) }
+    },
+
+    getOrder: ({ member, id }) =>
+      inAccount(db, member.account_id, (tx) => readOrderDetail(tx, member.account_id, id)),
+
+    /** The audit row says who saw which link of which order, and never the link. */
+    revealLink: ({ member, body: { order_id, n } }) =>
+      act(member, REVEAL_ACTION, async (tx, nowMs) => {
+        const { account_id } = member
+        const found = await selectLink(tx, account_id, order_id, n)
+        if (!found) throw noLink(order_id, n)
+        const { line, unit, link_sealed, name } = found
+        if (!link_sealed) throw refuse('not_found', erasedLinks(order_id, found.erased_at))
+        const link = await vault.openFromOrder(link_sealed, { account_id, order_id, line, unit })
+        await mailOwners(
+          tx,
+          member,
+          {
+            subject: `A gift link of ${order_id} was revealed`,
+            text:
+              `${member.person_name} (${member.email}) revealed link ${n} of order ${order_id}, ${name}, in the dashboard, from ` +
+              `${member.address}. Whoever has seen a link can redeem it. If this is not right, remove the person under Team and ` +
+              'look at the audit log.',
+          },
+          nowMs,
+        )
+        return { result: { link }, target: order_id, after: { link: n } }
+      }),
+
+    async getProof({ member, id }) {
+      const [proof] = await inAccount(db, member.account_id, (tx) => proofOf(tx, member.account_id, id))
+      const content = `${JSON.stringify({ ...proof, summary: summaryOf(proof) }, null, 2)}\n`
+      return { filename: `proof-${id}.json`, content }
+    },
+  }
+}
+
+function noLink(order_id: string, n: number) {
+  return refuse(
+    'not_found',
+    `There is no link ${n} in ${order_id}: the order is not in this account, is not delivered, or has fewer links.`,
+  )
+}
+
+async function listOrders(
+  tx: Tx,
+  account_id: string,
+  query: OrdersListQuery,
+  orderedTotal: OrderedTotal,
+): Promise<OrdersList> {
+  const { before, after, limit = ORDER_ROWS_DEFAULT, ...filters } = query
+  if (before !== undefined && after !== undefined)
+    throw refuse('invalid_request', 'Give before or after, not both: a page has one direction.')
+  const wanted = await resolveSearch(tx, account_id, filters)
+  const found = wanted
+    ? await searchOrders(tx, account_id, wanted, { before, after }, limit)
+    : { rows: [], stoppedAt: undefined }
+  const whole = await countByStatus(tx, account_id)
+  return {
+    ...pageOf(found, { before, after, limit }),
+    counts: await countsOf(tx, account_id, filters, whole),
+    account: {
+      orders: whole.all,
+      first_at: whole.first_at?.toISOString() ?? null,
+      worth_cents: (await orderedTotal(tx, account_id)) ?? null,
+    },
+  }
+}
+
+/** Rows newest first, and the cursors of the pages on both sides. */
+function pageOf(
+  { rows, stoppedAt }: Search,
+  { before, after, limit }: { before: string | undefined; after: string | undefined; limit: number },
+): Pick<OrdersList, 'orders' | 'next' | 'previous' | 'searched_to'> {
+  const isMore = rows.length > limit
+  const page = rows.slice(0, limit)
+  const newestFirst = after === undefined ? page : page.toReversed()
+  const onward = isMore ? (page.at(-1)?.id ?? null) : (stoppedAt ?? null)
+  const stoppedMs = !isMore && stoppedAt !== undefined ? timeInId(stoppedAt) : undefined
+  const searched_to = stoppedMs === undefined ? null : new Date(stoppedMs).toISOString()
+  const orders = newestFirst.map(presentRow)
+  if (after !== undefined)
+    return { orders, next: newestFirst.at(-1)?.id ?? after, previous: onward, searched_to }
+  const previous = before === undefined ? null : (newestFirst[0]?.id ?? before)
+  return { orders, next: onward, previous, searched_to }
+}
+
+async function countsOf(
+  tx: Tx,
+  account_id: string,
+  { status: _, ...filters }: OrderFilters,
+  whole: Awaited<ReturnType<typeof countByStatus>>,
+): Promise<OrdersList['counts']> {
+  const none = { all: null, paid: null, delivered: null, cancelled: null }
+  if (Object.values(filters).some((value) => value !== undefined)) {
+    const wanted = await resolveSearch(tx, account_id, filters)
+    if (!wanted) return { all: 0, paid: 0, delivered: 0, cancelled: 0 }
+    // The end of an id is looked for among so many ids that counting would take as long again.
+    const counts = wanted.id_end === undefined ? await countOrders(tx, account_id, wanted) : undefined
+    return counts ? { all: counts.paid + counts.delivered + counts.cancelled, ...counts } : none
+  }
+  const { all, paid, cancelled } = whole
+  const areCounted = isCounted(paid) && isCounted(cancelled)
+  return {
+    all,
+    paid: isCounted(paid) ? paid : null,
+    delivered: areCounted ? all - paid - cancelled : null,
+    cancelled: isCounted(cancelled) ? cancelled : null,
+  }
+}
