@@ -47,7 +47,7 @@ const SIZE: ShopSize = { accounts: 1_000, orders: 10_000, items: 2_000 }
 const BUYERS = 200
 /** As many connections as one API process has, SHOPWIRE_DATABASE_CONNECTIONS. */
 const ONE_BY_ONE: Script = { name: 'bare', connections: 10, ordersPerCall: 1 }
-/** As many as the service sends together, and over as many connections, orders/order-batches.ts. */
+/** As many as the service sends together, and over as many connections, orders/placing/order-batches.ts. */
 const TOGETHER: Script = { name: 'batched', connections: 3, ordersPerCall: 16 }
 const WARM_UP_SECONDS = 3
 const SETTLE_MS = 500

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { terminalOf } from '../src/admin/terminal.ts'
+import { terminalOf } from '../src/admin/terminal/terminal.ts'
 import { runAdminProgram } from '../src/programs/admin-program.ts'
 
 // `shopwire-admin … | head` stops reading early. What was begun is still done, and the exit code says how it ended.

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createPositionKeeper } from '../src/orders/keep-position.ts'
+import { createPositionKeeper } from '../src/orders/journal/keep-position.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import type { Db } from '../src/platform/database/db.ts'
 import { createLog } from '../src/platform/observability/log.ts'

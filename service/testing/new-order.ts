@@ -1,4 +1,4 @@
-import { hashCart } from '../src/orders/place-order.ts'
+import { hashCart } from '../src/orders/placing/place-order.ts'
 import type { NewOrder } from '../src/orders/queries.ts'
 import { newId } from '../src/platform/text/ids.ts'
 import { cartColumns } from '../src/quotes/price-cart.ts'

@@ -3,8 +3,8 @@ import { type Db, type Queryable, sql } from '../platform/database/db.ts'
 import { newId, newSecret } from '../platform/text/ids.ts'
 import { refuse } from '../platform/trouble.ts'
 import { tidyEmail } from '../sessions/people.ts'
-import type { Act } from './act.ts'
-import { assertEmail } from './people-actions.ts'
+import type { Act } from './actions/act.ts'
+import { assertEmail } from './actions/people-actions.ts'
 
 export interface OperatorTokenRow {
   readonly id: string

@@ -1,5 +1,6 @@
 import type { WebhookEventName } from '@shopwire/contract'
 import { getAccount } from '../accounts/account.ts'
+import type { OrderName } from '../orders/fulfilment/delivery.ts'
 import {
   type Attempts,
   LISTED_MAX,
@@ -8,15 +9,14 @@ import {
   selectBought,
   selectKeptSince,
   selectLinkReads,
-} from '../orders/attempts.ts'
-import type { OrderName } from '../orders/delivery.ts'
-import { findOrder } from '../orders/find-order.ts'
+} from '../orders/placing/attempts.ts'
+import { findOrder } from '../orders/reading/find-order.ts'
 import { type AuditRow, listActions } from '../platform/database/audit.ts'
 import { type Queryable, sql } from '../platform/database/db.ts'
 import { Refusal, refuse } from '../platform/trouble.ts'
 
-export type { Attempts, BoughtOrder, RecordedAttempt } from '../orders/attempts.ts'
-export { type OrderTransfer, type Proof, summaryOf } from '../orders/prove-key.ts'
+export type { Attempts, BoughtOrder, RecordedAttempt } from '../orders/placing/attempts.ts'
+export { type OrderTransfer, type Proof, summaryOf } from '../orders/placing/prove-key.ts'
 
 export interface OrderEvent {
   readonly event_id: string

@@ -2,7 +2,7 @@ import { type Db, type Queryable, sql, timed } from '../platform/database/db.ts'
 import type { Log } from '../platform/observability/log.ts'
 import { JOB_STATES, type Metrics, QUEUES, SUPPLIER_NAMES_MAX } from '../platform/observability/metrics.ts'
 import { DELIVER_QUEUE } from '../webhooks/endpoint.ts'
-import { BEYOND_BOUNDS } from './catalogue-actions.ts'
+import { BEYOND_BOUNDS } from './actions/catalogue-actions.ts'
 import { OPERATOR_TOKEN_DAYS_WARNED } from './operator-tokens.ts'
 
 export const FIGURES_EVERY_MS = 5_000

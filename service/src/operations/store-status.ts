@@ -1,5 +1,5 @@
 import { readStoreState } from '../catalogue/store-state.ts'
-import { type RefundRule, readRefundRule } from '../orders/refund-rule.ts'
+import { type RefundRule, readRefundRule } from '../orders/fulfilment/refund-rule.ts'
 import { type Db, type Queryable, sql } from '../platform/database/db.ts'
 import { readRemovals } from '../platform/jobs/removal-limit.ts'
 import { readWorkers } from '../platform/jobs/worker-heartbeats.ts'

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts'
-import { createPositionKeeper, journalProblemOf } from '../orders/keep-position.ts'
+import { createPositionKeeper, journalProblemOf } from '../orders/journal/keep-position.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import type { Db } from '../platform/database/db.ts'
 import type { DatabaseTime } from '../platform/jobs/clock-watch.ts'

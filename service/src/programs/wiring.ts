@@ -13,7 +13,7 @@ import {
   loadConfig,
 } from '../config/config.ts'
 import { createHealthServer } from '../edge/health-server.ts'
-import { JournalMismatch, journalProblemOf } from '../orders/keep-position.ts'
+import { JournalMismatch, journalProblemOf } from '../orders/journal/keep-position.ts'
 import { UntrustedDatabase } from '../platform/database/database-url.ts'
 import { type Db, openDatabase, sql } from '../platform/database/db.ts'
 import {

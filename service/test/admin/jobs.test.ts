@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { FULFIL_QUEUE } from '../../src/orders/fulfil-queue.ts'
+import { FULFIL_QUEUE } from '../../src/orders/fulfilment/fulfil-queue.ts'
 import { sql } from '../../src/platform/database/db.ts'
 import { DELIVER_QUEUE } from '../../src/webhooks/endpoint.ts'
 import { runAdminOn } from '../../testing/admin.ts'

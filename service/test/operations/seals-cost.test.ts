@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { checkChains } from '../../src/operations/seals/read-chains.ts'
 import { sealNext } from '../../src/operations/seals/sealer.ts'
-import { placeInBatches } from '../../src/orders/order-batches.ts'
-import { hashCart, placeOrder } from '../../src/orders/place-order.ts'
+import { placeInBatches } from '../../src/orders/placing/order-batches.ts'
+import { hashCart, placeOrder } from '../../src/orders/placing/place-order.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
 import { openShop } from '../../testing/shop.ts'
 

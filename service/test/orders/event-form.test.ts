@@ -1,6 +1,6 @@
 import type { WebhookEventName } from '@shopwire/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { composeEvent } from '../../src/orders/compose-event.ts'
+import { composeEvent } from '../../src/orders/fulfilment/compose-event.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 
 /**

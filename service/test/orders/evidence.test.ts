@@ -1,7 +1,7 @@
 import type { Scope } from '@shopwire/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EXIT } from '../../src/admin/program.ts'
-import { deleteOldEvidence } from '../../src/orders/evidence.ts'
+import { deleteOldEvidence } from '../../src/orders/placing/evidence.ts'
 import { sql } from '../../src/platform/database/db.ts'
 import { runAdminOn } from '../../testing/admin.ts'
 import { itemOf, putItems } from '../../testing/items.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SEALED_COLUMNS } from '../../src/operations/sealed-columns.ts'
-import { ERASE_CHUNK, eraseOldLinks } from '../../src/orders/link-retention.ts'
+import { ERASE_CHUNK, eraseOldLinks } from '../../src/orders/links/link-retention.ts'
 import { type Db, sql } from '../../src/platform/database/db.ts'
 import { localKeks, openKeyring } from '../../src/platform/encryption/encryption.ts'
 import { countByKek, reEncryptColumn } from '../../src/platform/encryption/re-encrypt.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { EXIT } from '../../src/admin/program.ts'
-import { createRefundRule } from '../../src/orders/refund-rule.ts'
+import { createRefundRule } from '../../src/orders/fulfilment/refund-rule.ts'
 import { sql } from '../../src/platform/database/db.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
 import { createMetrics } from '../../src/platform/observability/metrics.ts'

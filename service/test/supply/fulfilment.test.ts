@@ -1,6 +1,6 @@
 import { startSupplier } from '@shopwire/harness'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createRefundRule } from '../../src/orders/refund-rule.ts'
+import { createRefundRule } from '../../src/orders/fulfilment/refund-rule.ts'
 import { sql } from '../../src/platform/database/db.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
 import { itemOf, putItems, untilFollowed } from '../../testing/items.ts'

@@ -1,7 +1,7 @@
 import { verifyWebhook } from '@shopwire/contract/signing'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { EXIT } from '../../src/admin/program.ts'
-import { composeEvent } from '../../src/orders/compose-event.ts'
+import { composeEvent } from '../../src/orders/fulfilment/compose-event.ts'
 import { sql } from '../../src/platform/database/db.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
 import type { Sent } from '../../src/platform/outbound/guarded-client.ts'

@@ -1,7 +1,7 @@
 import { webhookHeaders } from '@shopwire/contract'
 import { verifyWebhook } from '@shopwire/contract/signing'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { composeEvent } from '../../src/orders/compose-event.ts'
+import { composeEvent } from '../../src/orders/fulfilment/compose-event.ts'
 import { sql } from '../../src/platform/database/db.ts'
 import type { Job } from '../../src/platform/jobs/jobs.ts'
 import { createLog } from '../../src/platform/observability/log.ts'

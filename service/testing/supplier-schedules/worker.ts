@@ -1,5 +1,5 @@
-import { createFulfilment } from '../../src/orders/fulfil.ts'
-import { FULFIL_QUEUE } from '../../src/orders/fulfil-queue.ts'
+import { createFulfilment } from '../../src/orders/fulfilment/fulfil.ts'
+import { FULFIL_QUEUE } from '../../src/orders/fulfilment/fulfil-queue.ts'
 import type { Clock } from '../../src/platform/clock.ts'
 import { type Db, sql } from '../../src/platform/database/db.ts'
 import type { Keyring } from '../../src/platform/encryption/encryption.ts'

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { StreamedEvent } from '@shopwire/contract/dashboard'
 import { getAccount } from '../../accounts/account.ts'
-import { sentBody } from '../../orders/compose-event.ts'
+import { sentBody } from '../../orders/fulfilment/compose-event.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { inAccount } from '../../platform/database/account-scope.ts'
 import { recordAction } from '../../platform/database/audit.ts'

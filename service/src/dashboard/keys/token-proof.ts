@@ -1,5 +1,5 @@
-import { selectBought } from '../../orders/attempts.ts'
-import { type Proof, proveKey, summaryOf } from '../../orders/prove-key.ts'
+import { selectBought } from '../../orders/placing/attempts.ts'
+import { type Proof, proveKey, summaryOf } from '../../orders/placing/prove-key.ts'
 import { inAccount } from '../../platform/database/account-scope.ts'
 import type { Db } from '../../platform/database/db.ts'
 import { refuse } from '../../platform/trouble.ts'

@@ -1,4 +1,4 @@
-import type { OrderLinkRow } from '../../orders/link-queries.ts'
+import type { OrderLinkRow } from '../../orders/links/link-queries.ts'
 import { type Queryable, sql } from '../../platform/database/db.ts'
 
 export const REVEAL_ACTION = 'order.reveal_link'

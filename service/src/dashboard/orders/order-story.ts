@@ -1,8 +1,13 @@
 import type { OrderDetail, StoryEntry } from '@shopwire/contract/dashboard'
-import { type BoughtOrder, type LinkRead, selectBought, selectLinkReads } from '../../orders/attempts.ts'
-import { readWholeOrder } from '../../orders/find-order.ts'
-import { type Proof, proveKey } from '../../orders/prove-key.ts'
+import {
+  type BoughtOrder,
+  type LinkRead,
+  selectBought,
+  selectLinkReads,
+} from '../../orders/placing/attempts.ts'
+import { type Proof, proveKey } from '../../orders/placing/prove-key.ts'
 import type { OrderRow } from '../../orders/queries.ts'
+import { readWholeOrder } from '../../orders/reading/find-order.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import { assert, refuse } from '../../platform/trouble.ts'
 import { secondsBetween } from './order-rows.ts'

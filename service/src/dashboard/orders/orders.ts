@@ -6,8 +6,8 @@ import {
   type orderRoutes,
 } from '@shopwire/contract/dashboard'
 import { createOrderedTotal, type OrderedTotal } from '../../ledger/account-days.ts'
-import { summaryOf } from '../../orders/prove-key.ts'
-import { erasedLinks } from '../../orders/read-orders.ts'
+import { summaryOf } from '../../orders/placing/prove-key.ts'
+import { erasedLinks } from '../../orders/reading/read-orders.ts'
 import { inAccount } from '../../platform/database/account-scope.ts'
 import type { Db, Tx } from '../../platform/database/db.ts'
 import { timeInId } from '../../platform/text/ids.ts'

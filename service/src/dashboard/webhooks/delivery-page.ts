@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { WEBHOOK_HORIZON_S, webhookHeaders } from '@shopwire/contract'
 import type { DeliveryPage, DeliveryState } from '@shopwire/contract/dashboard'
-import { sentBody } from '../../orders/compose-event.ts'
+import { sentBody } from '../../orders/fulfilment/compose-event.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import type { Keyring } from '../../platform/encryption/encryption.ts'
 import { refuse } from '../../platform/trouble.ts'

@@ -10,7 +10,7 @@ import {
   routes,
 } from '@shopwire/contract'
 import type { Caller } from '../../access/caller.ts'
-import type { Evidence } from '../../orders/evidence.ts'
+import type { Evidence } from '../../orders/placing/evidence.ts'
 import type { Span } from '../../platform/observability/tracing.ts'
 import type { Answer } from '../route-family.ts'
 

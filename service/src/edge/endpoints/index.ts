@@ -1,5 +1,5 @@
 import type { LiveCatalogue } from '../../catalogue/live-catalogue.ts'
-import { type Place, placeInBatches } from '../../orders/order-batches.ts'
+import { type Place, placeInBatches } from '../../orders/placing/order-batches.ts'
 import type { Db } from '../../platform/database/db.ts'
 import type { Keyring } from '../../platform/encryption/encryption.ts'
 import type { Metrics } from '../../platform/observability/metrics.ts'

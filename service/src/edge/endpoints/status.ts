@@ -1,6 +1,6 @@
 import { type ServiceStatus, STATUS_CACHE_MS_MAX } from '@shopwire/contract'
 import { readStoreState } from '../../catalogue/store-state.ts'
-import { readBacklog } from '../../orders/backlog.ts'
+import { readBacklog } from '../../orders/fulfilment/backlog.ts'
 import type { Db } from '../../platform/database/db.ts'
 import { answer, endpoint } from './endpoint.ts'
 

@@ -4,7 +4,7 @@ import { type AccessDeps, admitCaller, rateHeaders, rereadCaller } from '../../a
 import { authorise, type Caller } from '../../access/caller.ts'
 import { readCredentials } from '../../access/credentials.ts'
 import type { KeyUsage } from '../../access/key-usage.ts'
-import type { Evidence, EvidenceWriter } from '../../orders/evidence.ts'
+import type { Evidence, EvidenceWriter } from '../../orders/placing/evidence.ts'
 import type { LoadShedding } from '../../platform/batching/load-shedding.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { inSpan } from '../../platform/observability/tracing.ts'

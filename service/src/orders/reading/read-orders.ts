@@ -1,0 +1,103 @@
+import {
+  ORDERS_LIMIT_DEFAULT,
+  ORDERS_OFFSET_DEFAULT,
+  type Order,
+  type OrdersPage,
+  type OrdersQuery,
+} from '@shopwire/contract'
+import type { Queryable } from '../../platform/database/db.ts'
+import type { OpensLinks } from '../../supply/gift-link.ts'
+import { selectOrderLinks } from '../links/link-queries.ts'
+import {
+  type OrderRow,
+  type OrderWithLines,
+  selectOrderCount,
+  selectOrders,
+  selectOrdersById,
+} from '../queries.ts'
+
+export interface OrderToRead {
+  readonly account_id: string
+  readonly id: string
+  /** Only for those who may read them. */
+  readonly withLinks: boolean
+}
+
+/** The order as it is now; undefined when this account has none with that id. */
+export async function readOrder(
+  db: Queryable,
+  vault: OpensLinks,
+  account_id: string,
+  id: string,
+  { withLinks }: Pick<OrderToRead, 'withLinks'>,
+): Promise<Order | undefined> {
+  const [order] = await readOrders(db, vault, [{ account_id, id, withLinks }])
+  return order
+}
+
+/** Each as it is now, in the order in which they were asked for. */
+export async function readOrders(
+  db: Queryable,
+  vault: OpensLinks,
+  orders: readonly OrderToRead[],
+): Promise<(Order | undefined)[]> {
+  const rows = await selectOrdersById(db, orders)
+  return Promise.all(
+    rows.map(async (row, n) => {
+      if (!row) return undefined
+      const hasLinks = orders[n]?.withLinks && row.status === 'delivered'
+      return presentOrder(row, hasLinks ? await openLinks(db, vault, row) : [])
+    }),
+  )
+}
+
+/** In the order of the lines, one per unit. Empty when they were erased. */
+export async function openLinks(
+  db: Queryable,
+  vault: OpensLinks,
+  { account_id, id: order_id }: Pick<OrderRow, 'account_id' | 'id'>,
+): Promise<string[]> {
+  const rows = await selectOrderLinks(db, account_id, order_id)
+  return Promise.all(
+    rows.flatMap(({ line, unit, link_sealed }) =>
+      link_sealed ? [vault.openFromOrder(link_sealed, { account_id, order_id, line, unit })] : [],
+    ),
+  )
+}
+
+/** Why there is nothing to show. */
+export const erasedLinks = (order_id: string, erased_at: Date | null) =>
+  `The links of ${order_id} were erased on ${erased_at?.toISOString().slice(0, 10)}: this store keeps links for a limited time after ` +
+  'the delivery, and their fingerprints for good. Whoever received them, by the API or by a webhook, may still have them.'
+
+export async function listOrders(
+  db: Queryable,
+  account_id: string,
+  { limit = ORDERS_LIMIT_DEFAULT, offset = ORDERS_OFFSET_DEFAULT }: OrdersQuery,
+): Promise<OrdersPage> {
+  const [{ order_count: total }, rows] = await Promise.all([
+    selectOrderCount(db, account_id),
+    selectOrders(db, account_id, limit, offset),
+  ])
+  const orders = rows.map(({ id, status, total_cents, created_at }) => ({
+    id,
+    status,
+    currency: 'USD' as const,
+    total_cents,
+    created_at: created_at.toISOString(),
+  }))
+  return { orders, total, limit, offset }
+}
+
+function presentOrder(row: OrderWithLines, links: string[]): Order {
+  return {
+    id: row.id,
+    status: row.status,
+    currency: 'USD',
+    total_cents: row.total_cents,
+    created_at: row.created_at.toISOString(),
+    delivered_at: row.delivered_at?.toISOString() ?? null,
+    lines: row.lines.map(({ id, name, qty, unit_price_cents }) => ({ id, name, qty, unit_price_cents })),
+    links,
+  }
+}
