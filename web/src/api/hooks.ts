@@ -5,7 +5,7 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query'
-import { showDone, showFailure } from '../components/toasts.tsx'
+import { showDone, showFailure } from '../components/feedback/toasts.tsx'
 import { type ActName, api, type Body, type ReadInput, type ReadName, type Reply } from './client.ts'
 import type { Topic } from './live.ts'
 

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { isRequestError } from '../api/request-error.ts'
 import { sessionQuery } from '../api/session.ts'
-import { Dialog, DialogActions } from '../components/dialogs.tsx'
+import { Dialog, DialogActions } from '../components/feedback/dialogs.tsx'
 import { shell } from '../strings/shell.ts'
 
 const words = shell.otherAccount

@@ -1,7 +1,7 @@
 import { Button, Checkbox } from '@mantine/core'
 import { IconAlertTriangle, IconDownload } from '@tabler/icons-react'
 import { useState } from 'react'
-import { CopyButton } from '../components/copy-button.tsx'
+import { CopyButton } from '../components/values/copy-button.tsx'
 import { identity } from '../strings/identity.ts'
 import classes from './session.module.css'
 

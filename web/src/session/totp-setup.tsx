@@ -1,6 +1,6 @@
 import { useMemo } from 'react'
 import { encode } from 'uqr'
-import { CopyButton } from '../components/copy-button.tsx'
+import { CopyButton } from '../components/values/copy-button.tsx'
 import { identity } from '../strings/identity.ts'
 import { CodeForm } from './code-form.tsx'
 import classes from './session.module.css'

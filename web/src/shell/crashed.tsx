@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core'
-import { Page } from '../components/page.tsx'
+import { Page } from '../components/feedback/page.tsx'
 import { shell } from '../strings/shell.ts'
 
 /** A defect of ours: the rest of the dashboard goes on. */

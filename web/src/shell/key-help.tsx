@@ -1,5 +1,5 @@
-import { Dialog } from '../components/dialogs.tsx'
-import { Key } from '../components/pager.tsx'
+import { Dialog } from '../components/feedback/dialogs.tsx'
+import { Key } from '../components/lists/pager.tsx'
 import { usePreferences } from '../lib/preferences.ts'
 import { shell } from '../strings/shell.ts'
 import classes from './key-help.module.css'

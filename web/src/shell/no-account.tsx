@@ -1,6 +1,6 @@
 import { Button, Group } from '@mantine/core'
 import type { Session } from '../api/session.ts'
-import { Page } from '../components/page.tsx'
+import { Page } from '../components/feedback/page.tsx'
 import { shell } from '../strings/shell.ts'
 import { switchAccount } from './switch-account.ts'
 

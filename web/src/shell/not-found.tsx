@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { openSpotlight } from '@mantine/spotlight'
 import { Link } from '@tanstack/react-router'
-import { Page } from '../components/page.tsx'
+import { Page } from '../components/feedback/page.tsx'
 import { paths } from '../paths.ts'
 import classes from '../session/session.module.css'
 import { SignedIn } from '../session/signed-in.tsx'

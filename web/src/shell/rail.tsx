@@ -4,7 +4,7 @@ import { IconCheck, IconLogout, IconSearch, IconSelector } from '@tabler/icons-r
 import { Link } from '@tanstack/react-router'
 import type { AriaAttributes } from 'react'
 import type { Session } from '../api/session.ts'
-import { Key } from '../components/pager.tsx'
+import { Key } from '../components/lists/pager.tsx'
 import { paths } from '../paths.ts'
 import { words } from '../strings/common.ts'
 import { shell } from '../strings/shell.ts'

@@ -1,6 +1,6 @@
 import { api } from '../api/client.ts'
 import { leaveAccount, renewSession } from '../api/session.ts'
-import { showFailure, showNote } from '../components/toasts.tsx'
+import { showFailure, showNote } from '../components/feedback/toasts.tsx'
 import { shell } from '../strings/shell.ts'
 
 /** Goes on in another account of the same person. */

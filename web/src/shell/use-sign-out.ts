@@ -1,7 +1,7 @@
 import { api } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'
 import { isRequestError } from '../api/request-error.ts'
-import { showFailure } from '../components/toasts.tsx'
+import { showFailure } from '../components/feedback/toasts.tsx'
 import { paths } from '../paths.ts'
 
 /** Ends the session and loads the page anew, so that nothing of it stays in memory. */

@@ -2,7 +2,7 @@ import { Button, TextInput } from '@mantine/core'
 import { useId, useState } from 'react'
 import type { Reply } from '../../api/client.ts'
 import { useAct } from '../../api/hooks.ts'
-import { Status } from '../../components/status.tsx'
+import { Status } from '../../components/values/status.tsx'
 import { balance } from '../../strings/balance.ts'
 import classes from './balance.module.css'
 

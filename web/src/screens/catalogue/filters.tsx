@@ -1,7 +1,7 @@
 import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { Reply } from '../../api/client.ts'
-import { choiceFilter, type Filter, type FilterEdit } from '../../components/filter-bar.tsx'
+import { choiceFilter, type Filter, type FilterEdit } from '../../components/lists/filter-bar.tsx'
 import { formatCount, formatMoney } from '../../lib/money.ts'
 import { catalogue } from '../../strings/catalogue.ts'
 import { words } from '../../strings/common.ts'

@@ -1,4 +1,4 @@
-import { Money } from '../../components/money.tsx'
+import { Money } from '../../components/values/money.tsx'
 import { catalogue } from '../../strings/catalogue.ts'
 import type { Cart } from './cart.ts'
 import classes from './catalogue.module.css'

@@ -1,6 +1,6 @@
 import { useMemo } from 'react'
-import { type Column, DataTable } from '../../components/data-table.tsx'
-import { Money } from '../../components/money.tsx'
+import { type Column, DataTable } from '../../components/lists/data-table.tsx'
+import { Money } from '../../components/values/money.tsx'
 import { catalogue } from '../../strings/catalogue.ts'
 import type { Cart } from './cart.ts'
 import classes from './catalogue.module.css'

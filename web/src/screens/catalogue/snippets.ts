@@ -1,5 +1,5 @@
 import type { Reply } from '../../api/client.ts'
-import type { Snippet } from '../../components/code-well.tsx'
+import type { Snippet } from '../../components/values/code-well.tsx'
 
 type Line = Reply<'quoteCart'>['lines'][number]
 

@@ -1,5 +1,5 @@
 import { Tabs } from '@mantine/core'
-import { CodeWell, SnippetTabs } from '../../components/code-well.tsx'
+import { CodeWell, SnippetTabs } from '../../components/values/code-well.tsx'
 import { formatCount } from '../../lib/money.ts'
 import { formatDuration } from '../../lib/time.ts'
 import { deliveries } from '../../strings/deliveries.ts'

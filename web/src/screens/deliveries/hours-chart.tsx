@@ -1,7 +1,7 @@
 import { SegmentedControl } from '@mantine/core'
 import { useState } from 'react'
 import { useRead } from '../../api/hooks.ts'
-import { Chart } from '../../components/chart.tsx'
+import { Chart } from '../../components/charts/chart.tsx'
 import { formatCount } from '../../lib/money.ts'
 import { formatClock, formatDay } from '../../lib/time.ts'
 import { deliveries } from '../../strings/deliveries.ts'

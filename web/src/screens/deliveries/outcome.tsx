@@ -1,5 +1,5 @@
 import type { Reply } from '../../api/client.ts'
-import { HttpCode, Status, type StatusKind } from '../../components/status.tsx'
+import { HttpCode, Status, type StatusKind } from '../../components/values/status.tsx'
 import { words } from '../../strings/common.ts'
 import classes from './deliveries.module.css'
 import { errorWord } from './diagnosis.ts'

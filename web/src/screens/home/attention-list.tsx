@@ -10,8 +10,8 @@ import {
   IconWallet,
 } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
-import { AppLink } from '../../components/app-link.tsx'
-import { Section } from '../../components/page.tsx'
+import { Section } from '../../components/feedback/page.tsx'
+import { AppLink } from '../../components/values/app-link.tsx'
 import { formatDollars, formatMoney } from '../../lib/money.ts'
 import { formatDuration, formatRelative, formatShort } from '../../lib/time.ts'
 import { paths } from '../../paths.ts'

@@ -1,4 +1,4 @@
-import type { Snippet } from '../../components/code-well.tsx'
+import type { Snippet } from '../../components/values/code-well.tsx'
 import type { HomeData } from './home-types.ts'
 
 type Item = NonNullable<HomeData['checklist']>['item']

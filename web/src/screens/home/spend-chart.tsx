@@ -1,4 +1,4 @@
-import { Chart } from '../../components/chart.tsx'
+import { Chart } from '../../components/charts/chart.tsx'
 import { formatDollars, formatMoney } from '../../lib/money.ts'
 import { home } from '../../strings/home.ts'
 import type { HomeData } from './home-types.ts'

@@ -1,7 +1,7 @@
 import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useAct } from '../../api/hooks.ts'
-import { AppLink } from '../../components/app-link.tsx'
+import { AppLink } from '../../components/values/app-link.tsx'
 import { paths } from '../../paths.ts'
 import { PublicPage } from '../../session/public-page.tsx'
 import classes from '../../session/session.module.css'

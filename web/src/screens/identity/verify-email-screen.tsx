@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import { useAct } from '../../api/hooks.ts'
 import { renewSession } from '../../api/session.ts'
-import { AppLink } from '../../components/app-link.tsx'
+import { AppLink } from '../../components/values/app-link.tsx'
 import { dropToken, takeToken } from '../../lib/token.ts'
 import { paths } from '../../paths.ts'
 import { PublicPage } from '../../session/public-page.tsx'

@@ -1,5 +1,5 @@
 import type { Reply } from '../../api/client.ts'
-import type { StatusKind } from '../../components/status.tsx'
+import type { StatusKind } from '../../components/values/status.tsx'
 import { formatDuration } from '../../lib/time.ts'
 import { keys, presets } from '../../strings/keys.ts'
 

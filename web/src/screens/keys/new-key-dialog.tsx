@@ -1,5 +1,5 @@
-import { SnippetTabs } from '../../components/code-well.tsx'
-import { SecretOnce } from '../../components/dialogs.tsx'
+import { SecretOnce } from '../../components/feedback/dialogs.tsx'
+import { SnippetTabs } from '../../components/values/code-well.tsx'
 import { keys } from '../../strings/keys.ts'
 import { canSpend, type NewKey, presetOf } from './key-words.ts'
 import { snippetsOf } from './snippets.ts'

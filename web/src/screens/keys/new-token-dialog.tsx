@@ -1,5 +1,5 @@
-import { SnippetTabs } from '../../components/code-well.tsx'
-import { SecretOnce } from '../../components/dialogs.tsx'
+import { SecretOnce } from '../../components/feedback/dialogs.tsx'
+import { SnippetTabs } from '../../components/values/code-well.tsx'
 import { formatDay } from '../../lib/time.ts'
 import { tokens } from '../../strings/keys.ts'
 import type { NewToken } from './key-words.ts'

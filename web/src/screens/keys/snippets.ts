@@ -1,4 +1,4 @@
-import type { Snippet } from '../../components/code-well.tsx'
+import type { Snippet } from '../../components/values/code-well.tsx'
 import type { NewKey } from './key-words.ts'
 
 /** A first call that these scopes allow and that costs nothing. */

@@ -1,7 +1,7 @@
 import { Button, Radio, Stack, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useRead } from '../../api/hooks.ts'
-import { choiceFilter, type Filter, type FilterEdit, textFilter } from '../../components/filter-bar.tsx'
+import { choiceFilter, type Filter, type FilterEdit, textFilter } from '../../components/lists/filter-bar.tsx'
 import { words } from '../../strings/common.ts'
 import { orders } from '../../strings/orders.ts'
 import { editable, parseDollars } from '../balance/amounts.ts'

@@ -1,5 +1,5 @@
-import { Money } from '../../components/money.tsx'
-import { Section } from '../../components/page.tsx'
+import { Section } from '../../components/feedback/page.tsx'
+import { Money } from '../../components/values/money.tsx'
 import { formatMoney } from '../../lib/money.ts'
 import { orders } from '../../strings/orders.ts'
 import classes from './order.module.css'

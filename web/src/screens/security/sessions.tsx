@@ -1,9 +1,9 @@
 import { Button } from '@mantine/core'
 import type { Reply } from '../../api/client.ts'
 import { useAct } from '../../api/hooks.ts'
-import { type Column, DataTable } from '../../components/data-table.tsx'
-import { Section } from '../../components/page.tsx'
-import { Time } from '../../components/time.tsx'
+import { Section } from '../../components/feedback/page.tsx'
+import { type Column, DataTable } from '../../components/lists/data-table.tsx'
+import { Time } from '../../components/values/time.tsx'
 import { security as words } from '../../strings/security.ts'
 import classes from './security.module.css'
 

@@ -1,6 +1,6 @@
 import { Table } from '@mantine/core'
-import { Section } from '../../components/page.tsx'
-import { Time } from '../../components/time.tsx'
+import { Section } from '../../components/feedback/page.tsx'
+import { Time } from '../../components/values/time.tsx'
 import { webhook as text } from '../../strings/webhook.ts'
 import classes from './webhook.module.css'
 import type { Webhook } from './webhook-types.ts'

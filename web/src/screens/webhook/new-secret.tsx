@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { SnippetTabs } from '../../components/code-well.tsx'
-import { SecretOnce } from '../../components/dialogs.tsx'
+import { SecretOnce } from '../../components/feedback/dialogs.tsx'
+import { SnippetTabs } from '../../components/values/code-well.tsx'
 import { webhook as text } from '../../strings/webhook.ts'
 
 interface NewSecretProps {

@@ -1,5 +1,5 @@
-import { CodeWell } from '../../components/code-well.tsx'
-import { Steps } from '../../components/timeline.tsx'
+import { CodeWell } from '../../components/values/code-well.tsx'
+import { Steps } from '../../components/values/timeline.tsx'
 import { webhook as text } from '../../strings/webhook.ts'
 import { UrlForm } from './url-form.tsx'
 import classes from './webhook.module.css'

@@ -1,7 +1,7 @@
 import { Loader } from '@mantine/core'
 import { IconCircleCheckFilled, IconCircleXFilled } from '@tabler/icons-react'
 import { useRead } from '../../api/hooks.ts'
-import { AppLink } from '../../components/app-link.tsx'
+import { AppLink } from '../../components/values/app-link.tsx'
 import { formatDuration } from '../../lib/time.ts'
 import { paths } from '../../paths.ts'
 import { webhook as text } from '../../strings/webhook.ts'

@@ -1,7 +1,7 @@
 import { Button, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { useAct } from '../../api/hooks.ts'
-import { DialogActions } from '../../components/dialogs.tsx'
+import { DialogActions } from '../../components/feedback/dialogs.tsx'
 import { webhook as text } from '../../strings/webhook.ts'
 import classes from './webhook.module.css'
 

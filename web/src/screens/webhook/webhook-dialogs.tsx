@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { useAct } from '../../api/hooks.ts'
-import { ConfirmDialog, Dialog, Facts } from '../../components/dialogs.tsx'
+import { ConfirmDialog, Dialog, Facts } from '../../components/feedback/dialogs.tsx'
 import { formatCount } from '../../lib/money.ts'
 import { webhook as text } from '../../strings/webhook.ts'
 import { NewSecret } from './new-secret.tsx'

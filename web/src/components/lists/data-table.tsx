@@ -10,16 +10,16 @@ import {
   useTable,
 } from '@tanstack/react-table'
 import { Fragment, type ReactNode, useCallback, useEffect, useMemo, useRef } from 'react'
-import { copyText } from '../lib/copy.ts'
-import { useKeys } from '../lib/keyboard.ts'
-import { dayKey } from '../lib/time.ts'
-import { useDelayed } from '../lib/use-delayed.ts'
-import { words } from '../strings/common.ts'
+import { copyText } from '../../lib/copy.ts'
+import { useKeys } from '../../lib/keyboard.ts'
+import { dayKey } from '../../lib/time.ts'
+import { useDelayed } from '../../lib/use-delayed.ts'
+import { words } from '../../strings/common.ts'
+import { ErrorState } from '../feedback/states.tsx'
+import { showNote } from '../feedback/toasts.tsx'
 import classes from './data-table.module.css'
 import { type Column, cellProps, Line, RowLink } from './data-table-row.tsx'
 import { Pager, type Paging } from './pager.tsx'
-import { ErrorState } from './states.tsx'
-import { showNote } from './toasts.tsx'
 
 export type { Column }
 

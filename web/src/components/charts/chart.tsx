@@ -1,6 +1,6 @@
 import { Skeleton, Table } from '@mantine/core'
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
-import { words } from '../strings/common.ts'
+import { words } from '../../strings/common.ts'
 import classes from './chart.module.css'
 import type { ChartShape } from './chart-drawings.tsx'
 

@@ -1,7 +1,7 @@
 import { AreaChart, BarChart } from '@mantine/charts'
 import '@mantine/charts/styles.layer.css'
 import { Rectangle, type RectangleProps } from 'recharts'
-import { css } from '../theme/tokens.ts'
+import { css } from '../../theme/tokens.ts'
 
 export type ChartTone = 'main' | 'quiet' | 'warn' | 'bad'
 

@@ -1,7 +1,7 @@
 import { Tooltip } from '@mantine/core'
 import { useEffect, useState } from 'react'
-import { usePreferences } from '../lib/preferences.ts'
-import { formatClock, formatDay, formatRelative, formatShort, formatTime, formatUtc } from '../lib/time.ts'
+import { usePreferences } from '../../lib/preferences.ts'
+import { formatClock, formatDay, formatRelative, formatShort, formatTime, formatUtc } from '../../lib/time.ts'
 
 interface TimeProps {
   readonly at: string

@@ -1,11 +1,11 @@
 import { Button } from '@mantine/core'
 import { IconAlertTriangle, IconLock, IconRefresh } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
-import { RequestError } from '../api/request-error.ts'
-import { useRole } from '../api/session.ts'
-import { paths } from '../paths.ts'
-import { words } from '../strings/common.ts'
-import { AppLink } from './app-link.tsx'
+import { RequestError } from '../../api/request-error.ts'
+import { useRole } from '../../api/session.ts'
+import { paths } from '../../paths.ts'
+import { words } from '../../strings/common.ts'
+import { AppLink } from '../values/app-link.tsx'
 import classes from './states.module.css'
 
 interface StateProps {

@@ -1,9 +1,9 @@
 import { ActionIcon, Button, Tooltip } from '@mantine/core'
 import { IconCheck, IconCopy } from '@tabler/icons-react'
 import { useEffect, useState } from 'react'
-import { copyText } from '../lib/copy.ts'
-import { words } from '../strings/common.ts'
-import { showFailure } from './toasts.tsx'
+import { copyText } from '../../lib/copy.ts'
+import { words } from '../../strings/common.ts'
+import { showFailure } from '../feedback/toasts.tsx'
 
 const SHOWN_MS = 1_600
 

@@ -1,7 +1,7 @@
 import { ActionIcon, Button } from '@mantine/core'
 import { IconEye, IconEyeOff } from '@tabler/icons-react'
 import { useEffect, useState } from 'react'
-import { words } from '../strings/common.ts'
+import { words } from '../../strings/common.ts'
 import { CopyButton } from './copy-button.tsx'
 import classes from './masked.module.css'
 

@@ -1,6 +1,6 @@
 import { Tabs } from '@mantine/core'
 import { Fragment, type ReactNode } from 'react'
-import { preferences, usePreferences } from '../lib/preferences.ts'
+import { preferences, usePreferences } from '../../lib/preferences.ts'
 import classes from './code-well.module.css'
 import { CopyButton } from './copy-button.tsx'
 

@@ -1,8 +1,8 @@
 import { Button, Checkbox, Modal, TextInput } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import { type ReactNode, useId, useState } from 'react'
-import { words } from '../strings/common.ts'
-import { CopyButton } from './copy-button.tsx'
+import { words } from '../../strings/common.ts'
+import { CopyButton } from '../values/copy-button.tsx'
 import classes from './dialogs.module.css'
 
 interface DialogProps {

@@ -1,4 +1,4 @@
-import { formatChange, formatMoney, splitMoney } from '../lib/money.ts'
+import { formatChange, formatMoney, splitMoney } from '../../lib/money.ts'
 import classes from './money.module.css'
 
 interface MoneyProps {

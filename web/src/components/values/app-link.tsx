@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { AnchorHTMLAttributes, ReactNode, Ref } from 'react'
-import { parseSearch } from '../lib/url-state.ts'
+import { parseSearch } from '../../lib/url-state.ts'
 
 export interface AppLinkProps extends Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> {
   /** One of `paths`, with its search part if it has one. */

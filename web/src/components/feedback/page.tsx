@@ -1,7 +1,7 @@
 import { IconChevronRight } from '@tabler/icons-react'
 import { Fragment, type ReactNode, useEffect } from 'react'
-import { words } from '../strings/common.ts'
-import { AppLink } from './app-link.tsx'
+import { words } from '../../strings/common.ts'
+import { AppLink } from '../values/app-link.tsx'
 import classes from './page.module.css'
 
 interface PageProps {

@@ -1,8 +1,8 @@
 import { ActionIcon } from '@mantine/core'
 import { IconArrowLeft, IconChevronDown, IconChevronUp, IconX } from '@tabler/icons-react'
 import { type ReactNode, useEffect, useId, useRef } from 'react'
-import { useKeys } from '../lib/keyboard.ts'
-import { words } from '../strings/common.ts'
+import { useKeys } from '../../lib/keyboard.ts'
+import { words } from '../../strings/common.ts'
 import classes from './detail-panel.module.css'
 
 interface DetailPanelProps {

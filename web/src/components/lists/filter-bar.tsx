@@ -1,9 +1,9 @@
 import { Button, CloseButton, Popover, Radio, Stack, TextInput } from '@mantine/core'
 import { IconSearch } from '@tabler/icons-react'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { useKeys } from '../lib/keyboard.ts'
-import { type UrlValues, useUrlState } from '../lib/url-state.ts'
-import { words } from '../strings/common.ts'
+import { useKeys } from '../../lib/keyboard.ts'
+import { type UrlValues, useUrlState } from '../../lib/url-state.ts'
+import { words } from '../../strings/common.ts'
 import classes from './filter-bar.module.css'
 import { Key } from './pager.tsx'
 

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { IconArrowUp } from '@tabler/icons-react'
-import { useLiveState } from '../api/live.ts'
-import { words } from '../strings/common.ts'
+import { useLiveState } from '../../api/live.ts'
+import { words } from '../../strings/common.ts'
 import classes from './live-pill.module.css'
 
 /** Whether the page follows what happens. Beside the tabs or filters of a live list. */

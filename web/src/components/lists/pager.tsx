@@ -1,8 +1,8 @@
 import { Button } from '@mantine/core'
 import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
-import { useUrlState } from '../lib/url-state.ts'
-import { words } from '../strings/common.ts'
+import { useUrlState } from '../../lib/url-state.ts'
+import { words } from '../../strings/common.ts'
 import classes from './data-table.module.css'
 
 export interface Paging {

@@ -1,7 +1,7 @@
 import { Tabs } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { formatCount } from '../lib/money.ts'
-import { useUrlState } from '../lib/url-state.ts'
+import { formatCount } from '../../lib/money.ts'
+import { useUrlState } from '../../lib/url-state.ts'
 import classes from './status-tabs.module.css'
 
 interface StatusTabsProps {

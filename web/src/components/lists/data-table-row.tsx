@@ -1,5 +1,5 @@
 import { type CSSProperties, type MouseEvent, memo, type ReactNode } from 'react'
-import { AppLink } from './app-link.tsx'
+import { AppLink } from '../values/app-link.tsx'
 import classes from './data-table.module.css'
 
 export interface Column<Row> {

@@ -1,7 +1,7 @@
 import { notifications } from '@mantine/notifications'
 import { IconAlertTriangle, IconCircleCheck, IconInfoCircle } from '@tabler/icons-react'
-import { RequestError } from '../api/request-error.ts'
-import { words } from '../strings/common.ts'
+import { RequestError } from '../../api/request-error.ts'
+import { words } from '../../strings/common.ts'
 
 const STAYS_MS = 6_000
 const look = { withBorder: true, radius: 'md', color: 'transparent' } as const
