@@ -1,14 +1,8 @@
 import { type DatabaseAddress, readDatabaseUrl } from '../platform/database/database-url.ts'
 import { isLocalHost } from '../platform/process/local-host.ts'
+import { DATABASE_URLS } from './areas/database.ts'
+import type { Given } from './values.ts'
 
-type Given = Readonly<Record<string, string>>
-
-const DATABASES = [
-  'SHOPWIRE_DATABASE_URL',
-  'SHOPWIRE_WORKER_DATABASE_URL',
-  'SHOPWIRE_DATABASE_OWNER_URL',
-  'SHOPWIRE_DASHBOARD_DATABASE_URL',
-] as const
 const REDIS = ['SHOPWIRE_REDIS_URLS', 'SHOPWIRE_REDIS_SENTINELS'] as const
 const OVER_HTTP = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'SHOPWIRE_STRIPE_API_URL', 'SHOPWIRE_EGRESS_PROXY'] as const
 
@@ -17,7 +11,7 @@ export function transportProblems(given: Given, isProduction: boolean): string[]
   const permitted = new Set(plaintextHosts(given.SHOPWIRE_PLAINTEXT_HOSTS))
   const refused = (host: string) => isProduction && !isLocalHost(host) && !permitted.has(host.toLowerCase())
   return [
-    ...DATABASES.flatMap((name) => databaseProblems(name, given[name], refused)),
+    ...DATABASE_URLS.flatMap((name) => databaseProblems(name, given[name], refused)),
     ...REDIS.flatMap((name) => redisProblems(name, given[name], refused)),
     ...mailProblems(given.SHOPWIRE_SMTP_URL, refused),
     ...OVER_HTTP.flatMap((name) => httpProblems(name, given[name], refused)),

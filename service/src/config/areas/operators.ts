@@ -1,0 +1,35 @@
+import { z } from 'zod'
+import { secret } from '../values.ts'
+
+export const operatorSettings = {
+  SHOPWIRE_ACTOR: z
+    .string()
+    .optional()
+    .describe(
+      'name in the audit log for shopwire-admin when --actor is not given, where SHOPWIRE_OPERATOR_IDENTITY is machine; required as root or with a user id without a name',
+    ),
+  SHOPWIRE_OPERATOR_IDENTITY: z
+    .enum(['required', 'platform', 'machine'])
+    .optional()
+    .describe(
+      'who may change something by shopwire-admin: whoever has an operator token (required), also whom SHOPWIRE_OPERATOR names (platform), or any user of the machine (machine); required in production and machine in development by default',
+    ),
+  SHOPWIRE_OPERATOR_TOKEN: secret(
+    z
+      .string()
+      .optional()
+      .describe(
+        "for shopwire-admin: the token of the person who acts; belongs into that person's environment, never into the settings of the store",
+      ),
+  ),
+  SHOPWIRE_OPERATOR: z
+    .string()
+    .optional()
+    .describe(
+      'for shopwire-admin: the person who acts, set by the platform that signed them in; only counts where SHOPWIRE_OPERATOR_IDENTITY is platform',
+    ),
+  SHOPWIRE_ALERTMANAGER_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('for shopwire-admin doctor: the Alertmanager that gets the alerts, to see whether it is ready'),
+}
