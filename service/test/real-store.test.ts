@@ -20,8 +20,8 @@ const TEMPTING = ['true', '1', 'development', 'emulator', '*', 'http://localhost
 test('the programs of a real store pass their configuration and replace no part', async () => {
   const api = await readFile(join(service, 'bin/api.ts'), 'utf8')
   const worker = await readFile(join(service, 'bin/worker.ts'), 'utf8')
-  expect(api).toContain('createApi(config, { log, metrics, db, tracing })')
-  expect(worker).toContain('createWorker(config, { log, metrics, db, tracing })')
+  expect(api).toContain("plan('api', config, createApi)")
+  expect(worker).toContain("plan('worker', config, createWorker)")
   for (const text of [api, worker]) expect(text).not.toMatch(/embedded|process\.env/)
 })
 

@@ -18,35 +18,18 @@ import { placeInBatches } from '../orders/placing/order-batches.ts'
 import { createLoadShedding, watchLoopLag } from '../platform/batching/load-shedding.ts'
 import { systemClock } from '../platform/clock.ts'
 import { watchDatabaseIdentity } from '../platform/database/database-identity.ts'
-import type { Db } from '../platform/database/db.ts'
 import { verifyEncryptionKeys } from '../platform/encryption/key-checks.ts'
 import { createClockOffset } from '../platform/jobs/clock-watch.ts'
 import { watchWorkers } from '../platform/jobs/worker-heartbeats.ts'
 import type { Log } from '../platform/observability/log.ts'
-import type { Metrics } from '../platform/observability/metrics.ts'
-import type { Tracing } from '../platform/observability/tracing.ts'
+import { createReminder } from '../platform/observability/reminder.ts'
 import { every } from '../platform/process/every.ts'
-import type { Step } from '../platform/process/shutdown.ts'
 import { createLinkVault } from '../supply/gift-link.ts'
 import { checkWebhookUrl } from '../webhooks/url-rules.ts'
-import {
-  countBatches,
-  listening,
-  networksOf,
-  openAdmissionFrom,
-  openKeyringFrom,
-  type UntilAnswered,
-} from './wiring.ts'
+import type { Part, ProgramDeps } from './run-program.ts'
+import { countBatches, listening, networksOf, openAdmissionFrom, openKeyringFrom } from './wiring.ts'
 
 const LOOK_AROUND_EVERY_MS = 2_000
-const REMIND_EVERY_MS = 60_000
-
-export interface ProgramDeps {
-  readonly log: Log
-  readonly metrics: Metrics
-  readonly db: Db
-  readonly tracing?: Tracing | undefined
-}
 
 /** Parts that an embedding program may replace. `bin/api.ts` replaces none, whatever its settings say. */
 export interface ApiParts
@@ -57,18 +40,9 @@ export interface ApiParts
   around?(serve: ServeRequest): ServeRequest
 }
 
-export interface Api {
+export interface Api extends Part {
   readonly admission: Admission
-  /** Why no signed request can be served though the database answers; undefined when they can. */
-  problem(): string | undefined
-  /** Returns the port it listens on. */
   listen(): Promise<number>
-  /** Until this resolves, requests get 503. */
-  open(until: UntilAnswered): Promise<void>
-  /** From now on every answer has Connection: close, so that callers reconnect to another process. */
-  drainConnections(): void
-  /** In order. They do not close the database, which belongs to the caller. */
-  readonly stops: readonly Step[]
 }
 
 /** The whole API except its process. */
@@ -92,13 +66,13 @@ export async function createApi(
   const workers = watchWorkers(db, metrics)
   const problem = () => admission.problem() ?? offset.problem() ?? workers.problem()
   metrics.admissionFailing.from(() => (admission.problem() === undefined ? 0 : 1))
-  const reportOnce = createReminder(log)
+  const reportProblem = reporterOf(log)
   const surroundings = every(
     LOOK_AROUND_EVERY_MS,
     async () => {
       await offset.measure()
       await workers.look()
-      reportOnce(problem())
+      reportProblem(problem())
     },
     (error) =>
       log.warn({ err: error }, 'the clock and the workers of this store could not be checked; it is retried'),
@@ -176,6 +150,7 @@ export async function createApi(
 
   return {
     admission,
+    isHeardFirst: true,
     problem: admission.problem,
     async listen() {
       await listening(
@@ -216,18 +191,15 @@ export async function createApi(
   }
 }
 
-/** Logs a problem when it begins, once a minute while it lasts, and its end. */
-function createReminder(log: Log) {
-  let last: string | undefined
-  let loggedMs = 0
+function reporterOf(log: Log) {
+  const reminder = createReminder()
+  let hadProblem = false
   return (problem: string | undefined) => {
-    if (problem === undefined && last !== undefined)
+    if (problem !== undefined && reminder.isDue(problem)) log.error(`/v1/status is degraded: ${problem}`)
+    if (problem === undefined && hadProblem) {
+      reminder.reset()
       log.info('the problem is over; /v1/status is operational again')
-    const isDue = last === undefined || performance.now() - loggedMs >= REMIND_EVERY_MS
-    if (problem !== undefined && isDue) {
-      loggedMs = performance.now()
-      log.error(`/v1/status is degraded: ${problem}`)
     }
-    last = problem
+    hadProblem = problem !== undefined
   }
 }

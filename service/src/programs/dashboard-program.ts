@@ -14,27 +14,44 @@ import { readWebFolder, type WebFiles } from '../edge/web/web-files.ts'
 import { createLoadShedding, watchLoopLag } from '../platform/batching/load-shedding.ts'
 import { systemClock } from '../platform/clock.ts'
 import { compareEncryptionKeys } from '../platform/encryption/key-checks.ts'
-import type { Step } from '../platform/process/shutdown.ts'
-import type { ProgramDeps } from './api-program.ts'
 import { mountAreas } from './dashboard-areas.ts'
 import { stripeEventsOf } from './money-wiring.ts'
+import type { Part, ProgramDeps } from './run-program.ts'
 import { listening, openKeyringFrom, type UntilAnswered } from './wiring.ts'
 
-export interface Dashboard {
-  /** Returns the port it listens on. */
-  listen(): Promise<number>
-  /** From now on every answer has Connection: close, so that browsers reconnect to another process. */
-  drainConnections(): void
-  /** In order. They do not close the database, which belongs to the caller. */
-  readonly stops: readonly Step[]
+/** The whole dashboard except its process: the API for its pages, and the pages. Its port is opened when all of it works. */
+export function createDashboard(config: DashboardConfig, deps: ProgramDeps): Part {
+  let opened: Opened | undefined
+  return {
+    async open(until) {
+      opened = await openDashboard(config, deps, until)
+    },
+    async listen() {
+      if (opened === undefined) throw new Error('opened before it listens')
+      return opened.listen()
+    },
+    drainConnections: () => opened?.drainConnections(),
+    stops: [
+      {
+        name: 'stop the dashboard',
+        async run() {
+          for (const step of opened?.stops ?? []) await step.run()
+        },
+      },
+    ],
+  }
 }
 
-/** The whole dashboard except its process: the API for its pages, and the pages. Its port is opened when all of it works. */
-export async function createDashboard(
+interface Opened extends Pick<Part, 'stops'> {
+  listen(): Promise<number>
+  drainConnections(): void
+}
+
+async function openDashboard(
   config: DashboardConfig,
   { log, metrics, db, tracing }: ProgramDeps,
   until: UntilAnswered,
-): Promise<Dashboard> {
+): Promise<Opened> {
   const clock = systemClock
   const origin = config.SHOPWIRE_DASHBOARD_ORIGIN
   const keyring = openKeyringFrom(config)

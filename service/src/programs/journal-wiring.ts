@@ -6,6 +6,7 @@ import type { DatabaseTime } from '../platform/jobs/clock-watch.ts'
 import type { RemovalLimit } from '../platform/jobs/removal-limit.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
+import { createReminder } from '../platform/observability/reminder.ts'
 import { every } from '../platform/process/every.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
 import type { Journal } from '../supply/journal.ts'
@@ -14,7 +15,6 @@ import type { UntilAnswered } from './wiring.ts'
 
 const POSITION_EVERY_MS = 1_000
 const REMOVAL_EVERY_MS = 3_600_000
-const REMIND_EVERY_MS = 60_000
 const DAY_MS = 86_400_000
 
 const NO_JOURNAL =
@@ -62,7 +62,7 @@ export function keepJournal(
   const journal = real && counted(real, metrics)
   const keep = createPositionKeeper({ db, vault, journal, log, nowMs: clock.nowMs })
   let problem: string | undefined
-  let loggedMs = Number.NEGATIVE_INFINITY
+  const reminder = createReminder()
   metrics.journalFailing.from(() => (journal === undefined ? undefined : Number(problem !== undefined)))
 
   const keepAndNote = () =>
@@ -76,9 +76,8 @@ export function keepJournal(
       },
     )
   const keeping = every(POSITION_EVERY_MS, keepAndNote, (error) => {
-    if (performance.now() - loggedMs < REMIND_EVERY_MS) return
-    loggedMs = performance.now()
-    log.error({ err: error }, journalProblemOf(error) ?? "the store's position could not be recorded")
+    const what = journalProblemOf(error) ?? "the store's position could not be recorded"
+    if (reminder.isDue(what)) log.error({ err: error }, what)
   })
   const removal = every(
     REMOVAL_EVERY_MS,

@@ -1,7 +1,6 @@
 import type { Config, DashboardConfig } from '../config/config.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Tracing } from '../platform/observability/tracing.ts'
-import type { Step } from '../platform/process/shutdown.ts'
 import { VERSION } from './wiring.ts'
 
 /** Undefined when no collector is configured; then OpenTelemetry is not even loaded. */
@@ -21,7 +20,3 @@ export async function openTracing(
     log,
   })
 }
-
-/** After everything that makes spans. */
-export const tracingStops = (tracing: Tracing | undefined): Step[] =>
-  tracing ? [{ name: 'send the last traces', run: () => tracing.stop() }] : []

@@ -21,15 +21,14 @@ import { keepClients } from '../platform/outbound/kept-clients.ts'
 import { operatorFetch } from '../platform/outbound/operator-fetch.ts'
 import { bootId, monotonicMs } from '../platform/process/boot-id.ts'
 import { every } from '../platform/process/every.ts'
-import type { Step } from '../platform/process/shutdown.ts'
 import { newId } from '../platform/text/ids.ts'
 import { createLinkVault } from '../supply/gift-link.ts'
 import { createObtainer, type ObtainFromSuppliers } from '../supply/obtain.ts'
 import { createDelivery, type DeliverDeps } from '../webhooks/deliver.ts'
 import { DELIVER_QUEUE } from '../webhooks/endpoint.ts'
-import type { ProgramDeps } from './api-program.ts'
 import { keepJournal } from './journal-wiring.ts'
-import { networksOf, openKeyringFrom, type UntilAnswered } from './wiring.ts'
+import type { Part, ProgramDeps } from './run-program.ts'
+import { networksOf, openKeyringFrom } from './wiring.ts'
 import { repeatedWork } from './worker-loops.ts'
 
 /** The share of the shutdown time that running jobs get to end. */
@@ -45,14 +44,8 @@ export interface WorkerParts extends Partial<Pick<DeliverDeps, 'openClient'>> {
   fulfil?(real: JobRunnerOptions['work']): JobRunnerOptions['work']
 }
 
-export interface Worker {
-  open(until: UntilAnswered): Promise<void>
-  /** Why it runs and does no work; undefined when it works. */
+export interface Worker extends Part {
   notReady(): string | undefined
-  /** What somebody should look at although it works. */
-  warnings(): (string | undefined)[]
-  /** To be run in order. The caller closes the database. */
-  readonly stops: readonly Step[]
 }
 
 /** Fulfils orders and delivers events: everything of a worker except its process. */

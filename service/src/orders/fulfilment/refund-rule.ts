@@ -74,7 +74,8 @@ const BREAK_S = 600
 export function createRefundRule(deps: RefundDeps): () => Promise<number> {
   const { db, vault, log, metrics, monotonicMs = () => performance.now() } = deps
   const own = createOwnWindow(monotonicMs)
-  const remind = createReminder(log, monotonicMs)
+  const reminder = createReminder(undefined, monotonicMs)
+  const sayHeld = (facts: object) => reminder.isDue(HELD) && log.error(facts, HELD)
 
   async function refundOne(order: Overdue): Promise<'refunded' | 'ended before' | 'full'> {
     return db.transaction(async (tx) => {
@@ -97,7 +98,7 @@ export function createRefundRule(deps: RefundDeps): () => Promise<number> {
     metrics.refundRuleHeld.set(held_at === null ? 0 : 1)
     if (cancel_after_ms === null) return 0
     if (held_at !== null) {
-      remind({ held_at }, HELD)
+      sayHeld({ held_at })
       return 0
     }
     let refunded = 0
@@ -109,7 +110,7 @@ export function createRefundRule(deps: RefundDeps): () => Promise<number> {
           const outcome = await refundOne(order)
           if (outcome === 'full') {
             metrics.refundRuleHeld.set(1)
-            remind({ refunded }, HELD)
+            sayHeld({ refunded })
             return refunded
           }
           if (outcome === 'refunded') {

@@ -1,6 +1,7 @@
 import { batched } from '../batching/batched.ts'
 import type { Log } from '../observability/log.ts'
 import type { Metrics } from '../observability/metrics.ts'
+import { createReminder } from '../observability/reminder.ts'
 import { every } from '../process/every.ts'
 import { Unavailable } from '../trouble.ts'
 import { type Db, type Queryable, sql, type Tx } from './db.ts'
@@ -119,12 +120,11 @@ export interface IdentityWatch {
 }
 
 const LOOK_EVERY_MS = 1_000
-const REMIND_EVERY_MS = 60_000
 const BATCH_MAX = 1_000
 
 export function watchDatabaseIdentity(db: Db, log: Log, metrics: Metrics): IdentityWatch {
   let problem: string | undefined
-  let loggedMs = Number.NEGATIVE_INFINITY
+  const reminder = createReminder()
 
   async function look() {
     const state = await readDatabaseState(db)
@@ -132,12 +132,12 @@ export function watchDatabaseIdentity(db: Db, log: Log, metrics: Metrics): Ident
     problem = state.is_confirmed ? undefined : describeProblem(state)
     metrics.databaseUnconfirmed.set(problem === undefined ? 0 : 1)
     if (problem === undefined) {
+      reminder.reset()
       if (before !== undefined)
         log.info('the store is open on this database: deliveries, refunds and orders resume')
       return
     }
-    if (problem === before && performance.now() - loggedMs < REMIND_EVERY_MS) return
-    loggedMs = performance.now()
+    if (!reminder.isDue(problem)) return
     const { recorded, present } = state
     const facts = { recorded: nameIdentity(recorded), present: nameIdentity(present) }
     // A worker does this within a second or two of every start of the server.

@@ -1,5 +1,6 @@
 import type { Log } from '../observability/log.ts'
 import type { Metrics } from '../observability/metrics.ts'
+import { createReminder } from '../observability/reminder.ts'
 import { type Db, type Queryable, sql } from './db.ts'
 
 /** Whoever keeps dead rows from being removed: a session, a prepared transaction or a replication slot. */
@@ -35,7 +36,8 @@ export function createSnapshotWatch({
   isLeader(): boolean
   monotonicMs?(): number
 }): () => Promise<void> {
-  let seen: { id: string; sinceMs: number; warnedMs: number } | undefined
+  const reminder = createReminder(REMIND_EVERY_MS, monotonicMs)
+  let seen: { id: string; sinceMs: number } | undefined
   let heldMs = 0
   metrics.oldestSnapshot.from(() => (isLeader() ? heldMs / 1_000 : undefined))
 
@@ -47,12 +49,13 @@ export function createSnapshotWatch({
     const holder = await selectOldestHolder(db)
     const nowMs = monotonicMs()
     const id = holder && `${holder.kind} ${holder.name} ${holder.horizon}`
-    if (id === undefined || seen?.id !== id)
-      seen = id === undefined ? undefined : { id, sinceMs: nowMs, warnedMs: Number.NEGATIVE_INFINITY }
+    if (id === undefined || seen?.id !== id) {
+      reminder.reset()
+      seen = id === undefined ? undefined : { id, sinceMs: nowMs }
+    }
     const ageMs = seen ? nowMs - seen.sinceMs : 0
     heldMs = ageMs >= OLD_MS ? ageMs : 0
-    if (!holder || !seen || heldMs === 0 || nowMs - seen.warnedMs < REMIND_EVERY_MS) return
-    seen.warnedMs = nowMs
+    if (!holder || !seen || heldMs === 0 || !reminder.isDue(seen.id)) return
     const { kind, name, application_name, role, state } = holder
     log.warn(
       { holder: kind, name, application_name, role, state, held_s: Math.round(ageMs / 1_000) },

@@ -34,7 +34,7 @@ export interface RemovalLimit {
  * ordinary hour needs; beyond it removal stops until an operator has looked.
  */
 export function createRemovalLimit(db: Db, { log, metrics }: { log: Log; metrics: Metrics }): RemovalLimit {
-  const remind = createReminder(log)
+  const reminder = createReminder()
   const held = new Set<Removal>()
   metrics.removalsHeld.from(() => REMOVALS.map((kind) => [{ kind }, held.has(kind) ? 1 : 0]))
 
@@ -51,7 +51,7 @@ export function createRemovalLimit(db: Db, { log, metrics }: { log: Log; metrics
       if (state.held_at === null) held.delete(kind)
       else {
         held.add(kind)
-        remind({ held_at: state.held_at }, heldText(kind))
+        if (reminder.isDue(kind)) log.error({ held_at: state.held_at }, heldText(kind))
       }
       return isMore && state.held_at === null
     },

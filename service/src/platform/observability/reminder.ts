@@ -1,13 +1,24 @@
-import type { Log } from './log.ts'
-
 const REMIND_EVERY_MS = 60_000
 
-/** Logs an error at once, and again once a minute for as long as it is said. */
-export function createReminder(log: Log, monotonicMs: () => number = () => performance.now()) {
+export interface Reminder {
+  /** Whether to say now what still lasts. */
+  isDue(what: string): boolean
+  /** It is over: when it begins again it is said at once. */
+  reset(): void
+}
+
+/** What lasts is said at once when it begins, and then once a minute. */
+export function createReminder(
+  everyMs = REMIND_EVERY_MS,
+  monotonicMs: () => number = () => performance.now(),
+): Reminder {
   const saidMs = new Map<string, number>()
-  return (facts: object, message: string) => {
-    if (monotonicMs() - (saidMs.get(message) ?? Number.NEGATIVE_INFINITY) < REMIND_EVERY_MS) return
-    saidMs.set(message, monotonicMs())
-    log.error(facts, message)
+  return {
+    isDue(what) {
+      if (monotonicMs() - (saidMs.get(what) ?? Number.NEGATIVE_INFINITY) < everyMs) return false
+      saidMs.set(what, monotonicMs())
+      return true
+    },
+    reset: () => saidMs.clear(),
   }
 }
