@@ -6,19 +6,9 @@ import type { PaymentProvider, ReadEvent } from '../funding/provider.ts'
 import { type WatchedProvider, watchProvider } from '../funding/provider-watch.ts'
 import { createReconciliation } from '../funding/reconcile.ts'
 import { notifyPeople } from '../operations/notify-people.ts'
-import type { Clock } from '../platform/clock.ts'
-import type { Db } from '../platform/database/db.ts'
-import type { Keyring } from '../platform/encryption/encryption.ts'
-import type { Log } from '../platform/observability/log.ts'
-import type { Metrics } from '../platform/observability/metrics.ts'
 import { operatorFetch } from '../platform/outbound/operator-fetch.ts'
-import { every, type Repeating } from '../platform/process/every.ts'
+import type { Loop, LoopDeps } from './loop.ts'
 import { networksOf } from './wiring.ts'
-
-/** A customer who comes back from paying looks at the balance. */
-const PAYMENTS_EVERY_MS = 1_000
-const RECONCILE_LOOK_EVERY_MS = 60_000
-const BALANCES_EVERY_MS = 30_000
 
 /** Which ways to add funds the dashboard offers. */
 export function fundingOptionsOf(config: DashboardConfig): FundingOptions {
@@ -69,64 +59,46 @@ export function stripeEventsOf({
   return async (...event) => (await import('../funding/stripe.ts')).stripeEvents(secrets)(...event)
 }
 
-export interface MoneyLoopDeps {
-  readonly db: Db
-  readonly clock: Clock
-  readonly keyring: Keyring
-  readonly log: Log
-  readonly metrics: Metrics
-  /** False while this worker must not change anything. */
-  mayWork(): boolean
-  isTimeTrusted(): boolean
-}
-
 /** What a worker does about money that comes in: credit it, take back what was taken back, and warn before it runs out. */
 export function moneyLoops(
   config: Config,
-  { db, clock, keyring, log, metrics, mayWork, isTimeTrusted }: MoneyLoopDeps,
-): Repeating & Pick<WatchedProvider, 'problem'> {
+  { db, clock, keyring, log, metrics }: LoopDeps,
+): { readonly loops: Loop[] } & Pick<WatchedProvider, 'problem'> {
   const notify = notifyPeople(keyring, clock)
   const cards = cardPaymentsOf(config)
   const provider = cards && watchProvider(cards, metrics)
-  const loops = [
-    every(
-      BALANCES_EVERY_MS,
-      async (isStopped) => {
-        if (mayWork()) await checkBalances({ db, clock, notify }, isStopped)
-      },
-      (error) => log.warn({ err: error }, 'balances could not be compared with their low-balance alerts'),
-    ),
-  ]
-  if (provider) {
-    const payments = createPaymentWorker({ db, clock, log, provider, notify })
-    const reconcile = createReconciliation({ db, log, provider, settle: payments.settle })
-    loops.push(
-      every(
-        PAYMENTS_EVERY_MS,
-        async (isStopped) => {
-          if (!mayWork()) return
-          await payments.applyEvents(isStopped)
-          await payments.lookAtTopUps(isStopped)
-        },
-        (error) => log.warn({ err: error }, 'payment events and open top-ups could not be read'),
-      ),
-      every(
-        RECONCILE_LOOK_EVERY_MS,
-        async (isStopped) => {
-          if (mayWork() && isTimeTrusted()) await reconcile(isStopped)
-        },
-        (error) =>
-          log.warn({ err: error }, 'card money could not be compared with the payment provider; it goes on'),
-      ),
-    )
+  const balances: Loop = {
+    name: 'balance alerts',
+    everyMs: 30_000,
+    needs: 'confirmed database',
+    work: (mayGoOn) => checkBalances({ db, clock, notify }, () => !mayGoOn()),
+    failure: 'balances could not be compared with their low-balance alerts',
   }
+  if (provider === undefined) return { loops: [balances], problem: () => undefined }
+  const payments = createPaymentWorker({ db, clock, log, provider, notify })
+  const reconcile = createReconciliation({ db, log, provider, settle: payments.settle })
   return {
-    problem: () => provider?.problem(),
-    start() {
-      for (const loop of loops) loop.start()
-    },
-    async stop() {
-      await Promise.all(loops.map((loop) => loop.stop()))
-    },
+    problem: provider.problem,
+    loops: [
+      balances,
+      {
+        name: 'payments',
+        // A customer who comes back from paying looks at the balance.
+        everyMs: 1_000,
+        needs: 'confirmed database',
+        async work(mayGoOn) {
+          await payments.applyEvents(() => !mayGoOn())
+          await payments.lookAtTopUps(() => !mayGoOn())
+        },
+        failure: 'payment events and open top-ups could not be read',
+      },
+      {
+        name: 'reconciliation',
+        everyMs: 60_000,
+        needs: 'trusted time',
+        work: (mayGoOn) => reconcile(() => !mayGoOn()),
+        failure: 'card money could not be compared with the payment provider; it goes on',
+      },
+    ],
   }
 }

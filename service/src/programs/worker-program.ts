@@ -127,7 +127,7 @@ export function createWorker(
     log,
     metrics,
     removals,
-    mayWork: () => identity.problem() === undefined,
+    isConfirmed: () => identity.problem() === undefined,
     isTimeTrusted: () => clock.problem() === undefined,
     measureTime: clock.measure,
     isLeader: () => isLeader,
