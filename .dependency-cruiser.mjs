@@ -124,7 +124,7 @@ export default {
       name: 'commands-go-through-operations',
       severity: 'error',
       comment:
-        'A command parses its arguments, calls operations/ and prints. Add the read to operations/reads.ts, or the action to one of its ' +
+        'A command parses its arguments, calls operations/ and prints. Add the read to operations/reads/, or the action to one of its ' +
         '*-actions.ts files; then the browser console has it too. Types may be imported, and the format of a catalogue file: it touches no data.',
       from: { path: '^service/src/admin/' },
       to: {

@@ -1,6 +1,6 @@
 import type { Notify } from '../funding/notify.ts'
 import type { Clock } from '../platform/clock.ts'
-import { recordAction } from '../platform/database/audit.ts'
+import { act } from '../platform/database/act.ts'
 import type { Db } from '../platform/database/db.ts'
 import { type ReEncryptReport, reEncryptColumn } from '../platform/encryption/re-encrypt.ts'
 import { acceptClock } from '../platform/jobs/clock-watch.ts'
@@ -20,7 +20,7 @@ import { supplyActions } from './actions/supply-actions.ts'
 import { webhookActions } from './actions/webhook-actions.ts'
 import { notifyPeople } from './notify-people.ts'
 import { operatorTokenActions } from './operator-tokens.ts'
-import { createReads } from './reads.ts'
+import { createReads } from './reads/index.ts'
 import { SEALED_COLUMNS } from './sealed-columns.ts'
 
 // For admin/, which may not import from access/ and has to explain this error.
@@ -46,41 +46,36 @@ export function createOperator(deps: OperatorDeps, actor: string) {
   const { db, clock, keyring } = deps
   const vault = createLinkVault(db, keyring)
 
-  const act: Act = (action, work) =>
-    db.transaction(async (tx) => {
-      const nowMs = clock.nowMs()
-      const { result, target, details } = await work(tx, nowMs)
-      await recordAction(tx, { actor, action, target, ...(details && { details }) })
-      return result
-    })
+  const actAsOperator: Act = (action, work) =>
+    db.transaction((tx) => act(tx, { actor, action }, () => work(tx, clock.nowMs())))
 
   return {
     ...createReads(db),
-    ...accountActions(deps, act),
-    ...catalogueActions(act),
+    ...accountActions(deps, actAsOperator),
+    ...catalogueActions(actAsOperator),
     ...fundingActions(
       { db, notify: deps.notify ?? notifyPeople(keyring, clock), payments: deps.payments },
-      act,
+      actAsOperator,
     ),
-    ...jobActions(act),
-    ...orderActions(db, vault, deps.journal, act),
-    ...operatorTokenActions(actor, act),
-    ...peopleActions(deps, act),
-    ...recoveryActions(db, vault, actor, act),
-    ...supplierActions({ db, keyring, vault, clock, fetch: deps.fetch ?? fetch }, act),
-    ...supplyActions(db, vault, clock, act),
-    ...webhookActions(keyring, act),
+    ...jobActions(actAsOperator),
+    ...orderActions(db, vault, deps.journal, actAsOperator),
+    ...operatorTokenActions(actor, actAsOperator),
+    ...peopleActions(deps, actAsOperator),
+    ...recoveryActions(db, vault, actor, actAsOperator),
+    ...supplierActions({ db, keyring, vault, clock, fetch: deps.fetch ?? fetch }, actAsOperator),
+    ...supplyActions(db, vault, clock, actAsOperator),
+    ...webhookActions(keyring, actAsOperator),
 
     /** The clock of the database jumped, and a person says that it is right now. */
     acceptClock: (reason: string): Promise<{ now: Date }> =>
-      act('clock.accept', async (tx) => {
+      actAsOperator('clock.accept', async (tx) => {
         const result = await acceptClock(tx)
         return { result, target: 'clock', details: { reason, now: result.now.toISOString() } }
       }),
 
     /** Returns when it had stopped; null when it had not. */
     releaseRemoval: (kind: Removal, reason: string): Promise<{ held_at: Date | null }> =>
-      act('removals.release', async (tx) => {
+      actAsOperator('removals.release', async (tx) => {
         const result = await releaseRemoval(tx, kind)
         return {
           result,
@@ -103,7 +98,7 @@ export function createOperator(deps: OperatorDeps, actor: string) {
           },
         })
       }
-      return act('encryption.re-encrypt', async () => ({
+      return actAsOperator('encryption.re-encrypt', async () => ({
         result: { re_encrypted, unopened },
         target: keyring.activeKekId,
         details: { re_encrypted, unopened },

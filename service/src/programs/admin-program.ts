@@ -8,7 +8,7 @@ import { currentLogin } from '../operations/actor.ts'
 import { firstActorOf, NoIdentity, whoActs } from '../operations/identity.ts'
 import { createOperator, type OperatorDeps } from '../operations/operator.ts'
 import { findOperatorToken } from '../operations/operator-tokens.ts'
-import { createReads } from '../operations/reads.ts'
+import { createReads } from '../operations/reads/index.ts'
 import { readRules } from '../operations/verify.ts'
 import { systemClock } from '../platform/clock.ts'
 import {

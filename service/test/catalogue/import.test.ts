@@ -10,7 +10,7 @@ import { compareCatalogue, importCatalogue } from '../../src/catalogue/import.ts
 import { type FileFormat, fileFormats, readCatalogueFile } from '../../src/catalogue/import-file.ts'
 import { type ItemFacts, selectItem, selectRevision } from '../../src/catalogue/queries.ts'
 import { createOperator } from '../../src/operations/operator.ts'
-import { createReads } from '../../src/operations/reads.ts'
+import { createReads } from '../../src/operations/reads/index.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { sql } from '../../src/platform/database/db.ts'
 import { openTestDatabase, type TestDatabase } from '../../testing/database.ts'

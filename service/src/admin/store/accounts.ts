@@ -77,6 +77,11 @@ export function accountCommands(program: Command, context: CommandContext): void
       print(command, context, read, () => statement(read.transfers))
     })
 
+  moneyCommands(accounts, context)
+  endingCommands(accounts, context)
+}
+
+function moneyCommands(accounts: Command, context: CommandContext): void {
   accounts
     .command('fund')
     .argument('<account>')
@@ -126,7 +131,9 @@ export function accountCommands(program: Command, context: CommandContext): void
         print(command, context, recorded, () => describeRecorded(recorded))
       },
     )
+}
 
+function endingCommands(accounts: Command, context: CommandContext): void {
   accounts
     .command('suspend')
     .argument('<account>')

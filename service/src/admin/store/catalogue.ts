@@ -11,7 +11,7 @@ import {
 } from '../../catalogue/import-file.ts'
 import type { FieldChange, ItemRow } from '../../catalogue/item.ts'
 import { PRICE_BOUNDS } from '../../operations/actions/catalogue-actions.ts'
-import { servedWithinMs } from '../../operations/reads.ts'
+import { servedWithinMs } from '../../operations/reads/catalogue-reads.ts'
 import { refuse } from '../../platform/trouble.ts'
 import { agree, yesOption } from '../terminal/ask-first.ts'
 import type { CommandContext } from '../terminal/command-context.ts'

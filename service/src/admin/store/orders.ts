@@ -22,6 +22,16 @@ import { describeEvidence, proveCommand } from './order-evidence.ts'
 export function orderCommands(program: Command, context: CommandContext): void {
   const orders = program.command('orders').description('what was bought, and whether it was delivered')
 
+  lookingCommands(orders, context)
+  proveCommand(orders, context)
+  actingCommands(orders, context)
+  refundCommands(
+    program.command('refunds').description('when orders that cannot be delivered are given up'),
+    context,
+  )
+}
+
+function lookingCommands(orders: Command, context: CommandContext): void {
   orders
     .command('list')
     .argument('[account]', 'only of this account')
@@ -122,9 +132,9 @@ export function orderCommands(program: Command, context: CommandContext): void {
         ].join('\n'),
       )
     })
+}
 
-  proveCommand(orders, context)
-
+function actingCommands(orders: Command, context: CommandContext): void {
   orders
     .command('place')
     .argument('<account>')
@@ -179,9 +189,9 @@ export function orderCommands(program: Command, context: CommandContext): void {
       const order = await context.operator().retryOrder(id)
       print(command, context, order, () => `${id} is due now; "orders show ${id}" shows the result.`)
     })
+}
 
-  const refunds = program.command('refunds').description('when orders that cannot be delivered are given up')
-
+function refundCommands(refunds: Command, context: CommandContext): void {
   refunds
     .command('rule')
     .option('--cancel-after <duration>', 'such as 2d; "never" leaves it to an operator')

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { StoreState, StoreWindow } from '../../catalogue/store-state.ts'
-import type { OperatorReads } from '../../operations/reads.ts'
+import type { OperatorReads } from '../../operations/reads/index.ts'
 import { printable } from '../../platform/text/plain-text.ts'
 import { refuse } from '../../platform/trouble.ts'
 import type { CommandContext } from '../terminal/command-context.ts'

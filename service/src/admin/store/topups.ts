@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { TopUp } from '../../funding/queries.ts'
-import type { OperatorReads } from '../../operations/reads.ts'
+import type { OperatorReads } from '../../operations/reads/index.ts'
 import type { CommandContext } from '../terminal/command-context.ts'
 import { parseDollars, parseLimit, parseText } from '../terminal/parse.ts'
 import { day, describeCollected, dollars, print, table } from '../terminal/print.ts'

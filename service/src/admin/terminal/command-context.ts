@@ -1,7 +1,7 @@
 import type { EncryptionKeys, SettingDescription } from '../../config/config.ts'
 import type { CheckResult } from '../../operations/doctor/doctor.ts'
 import type { Operator } from '../../operations/operator.ts'
-import type { OperatorReads } from '../../operations/reads.ts'
+import type { OperatorReads } from '../../operations/reads/index.ts'
 import type { Rule } from '../../operations/verify.ts'
 import type { describeMetrics } from '../../platform/observability/metrics.ts'
 import type { MigrationReport } from '../../platform/schema/migrate.ts'

@@ -1,0 +1,17 @@
+import { selectOpenTopUps, selectReceivables, selectReviews } from '../../funding/queries.ts'
+import { selectReconciliation } from '../../funding/reconcile-queries.ts'
+import type { Db } from '../../platform/database/db.ts'
+
+/** Money that comes in from outside. */
+export function moneyReads(db: Db) {
+  return {
+    /** Top-ups that wait for their money, and payments that wait for a person. */
+    async listTopUps(limit: number) {
+      return { top_ups: await selectOpenTopUps(db, limit), reviews: await selectReviews(db, limit) }
+    },
+
+    readReconciliation: async () => (await selectReconciliation(db)) ?? null,
+
+    listReceivables: (limit: number) => selectReceivables(db, limit),
+  }
+}
