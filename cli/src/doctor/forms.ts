@@ -67,77 +67,95 @@ function problemOf(
   value: string,
   cleaned: (value: string) => { keyId: string; secret: string },
 ): FormProblem | undefined {
-  const trouble = (problem: string, fix: string, better?: string): FormProblem => ({
-    problem: `the ${what} ${problem}`,
-    fix,
+  const trouble = FORMS.find(({ matches }) => matches(value))
+  if (trouble === undefined) return undefined
+  const better = trouble.repair?.(value)
+  return {
+    problem: `the ${what} ${trouble.problem}`,
+    fix: trouble.fix,
     ...(better !== undefined && { cleaned: cleaned(better) }),
-  })
-  const inside = value.trim()
-  if (value === '') return trouble('is empty', 'Set it.')
-  if (/^\ufeff/.test(value))
-    return trouble(
-      'begins with a byte order mark',
-      'Save the file as UTF-8 without BOM.',
-      inside.replace(/^\ufeff/, ''),
-    )
-  if (/[\r\n]/.test(value))
-    return trouble(
-      'has a line break in it',
-      'Remove it; `$(cat file)` is fine, reading a file as it is often is not.',
-      value.replace(/[\r\n]+/g, '').trim(),
-    )
-  if (value !== inside) return trouble('has spaces around it', 'Remove them.', inside)
-  if (/^(["'`]).*\1$/s.test(value))
-    return trouble(
-      'has quotes around it',
-      'Remove them: not every tool that reads .env files takes them off.',
-      value.slice(1, -1),
-    )
-  if (/^(export\s+)?\w+\s*=/.test(value))
-    return trouble(
-      'begins with NAME=',
-      'Only the part after the equals sign is the value.',
-      value.replace(/^(export\s+)?\w+\s*=\s*/, ''),
-    )
-  if (/\\[nrt]$/.test(value))
-    return trouble(
-      'ends in a backslash and a letter',
-      'Remove it: a line break was written out.',
-      value.replace(/(\\[nrt])+$/, ''),
-    )
-  if (/\$\{?\w+\}?$/.test(value))
-    return trouble(
-      'is an unexpanded variable name',
-      'Let your shell or tool expand it, or write the value itself.',
-    )
-  if (/\s+#/.test(value))
-    return trouble(
-      'has a comment after it',
-      'Remove the comment: your tool reads it as part of the value.',
-      value.replace(/\s+#.*$/, ''),
-    )
-  if (/^(bearer|basic)\s/i.test(value))
-    return trouble(
-      'begins with the name of another authentication scheme',
-      'Use only the value itself.',
-      value.replace(/^\w+\s+/, ''),
-    )
-  if (/\s/.test(value))
-    return trouble(
-      'has a space in it',
-      'Copy it again, complete and without other text.',
-      value.replace(/\s+/g, ''),
-    )
-  if (isPlaceholder(value)) return trouble('is a placeholder', 'Replace it with the real value.')
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
-  if (/[^\u0000-\u007f]/.test(value))
-    return trouble(
-      'has a character that keys never contain, perhaps an invisible one',
-      'Copy it again from where it was shown.',
-      value.replace(/[^\x21-\x7e]/g, ''),
-    )
-  return undefined
+  }
 }
+
+interface Form {
+  matches(value: string): boolean
+  readonly problem: string
+  readonly fix: string
+  /** The value as it was probably meant. */
+  repair?(value: string): string
+}
+
+/** The first that matches is named. */
+const FORMS: readonly Form[] = [
+  { matches: (value) => value === '', problem: 'is empty', fix: 'Set it.' },
+  {
+    matches: (value) => /^\ufeff/.test(value),
+    problem: 'begins with a byte order mark',
+    fix: 'Save the file as UTF-8 without BOM.',
+    repair: (value) => value.trim().replace(/^\ufeff/, ''),
+  },
+  {
+    matches: (value) => /[\r\n]/.test(value),
+    problem: 'has a line break in it',
+    fix: 'Remove it; `$(cat file)` is fine, reading a file as it is often is not.',
+    repair: (value) => value.replace(/[\r\n]+/g, '').trim(),
+  },
+  {
+    matches: (value) => value !== value.trim(),
+    problem: 'has spaces around it',
+    fix: 'Remove them.',
+    repair: (value) => value.trim(),
+  },
+  {
+    matches: (value) => /^(["'`]).*\1$/s.test(value),
+    problem: 'has quotes around it',
+    fix: 'Remove them: not every tool that reads .env files takes them off.',
+    repair: (value) => value.slice(1, -1),
+  },
+  {
+    matches: (value) => /^(export\s+)?\w+\s*=/.test(value),
+    problem: 'begins with NAME=',
+    fix: 'Only the part after the equals sign is the value.',
+    repair: (value) => value.replace(/^(export\s+)?\w+\s*=\s*/, ''),
+  },
+  {
+    matches: (value) => /\\[nrt]$/.test(value),
+    problem: 'ends in a backslash and a letter',
+    fix: 'Remove it: a line break was written out.',
+    repair: (value) => value.replace(/(\\[nrt])+$/, ''),
+  },
+  {
+    matches: (value) => /\$\{?\w+\}?$/.test(value),
+    problem: 'is an unexpanded variable name',
+    fix: 'Let your shell or tool expand it, or write the value itself.',
+  },
+  {
+    matches: (value) => /\s+#/.test(value),
+    problem: 'has a comment after it',
+    fix: 'Remove the comment: your tool reads it as part of the value.',
+    repair: (value) => value.replace(/\s+#.*$/, ''),
+  },
+  {
+    matches: (value) => /^(bearer|basic)\s/i.test(value),
+    problem: 'begins with the name of another authentication scheme',
+    fix: 'Use only the value itself.',
+    repair: (value) => value.replace(/^\w+\s+/, ''),
+  },
+  {
+    matches: (value) => /\s/.test(value),
+    problem: 'has a space in it',
+    fix: 'Copy it again, complete and without other text.',
+    repair: (value) => value.replace(/\s+/g, ''),
+  },
+  { matches: isPlaceholder, problem: 'is a placeholder', fix: 'Replace it with the real value.' },
+  {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+    matches: (value) => /[^\u0000-\u007f]/.test(value),
+    problem: 'has a character that keys never contain, perhaps an invisible one',
+    fix: 'Copy it again from where it was shown.',
+    repair: (value) => value.replace(/[^\x21-\x7e]/g, ''),
+  },
+]
 
 /**
  * One real key in five hundred has three x in a row, so for values of the right form only eight in a row count as a

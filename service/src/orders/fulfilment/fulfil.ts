@@ -246,11 +246,40 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, received?: Received): 
   const supplies = await lockItemSupply(tx, items)
   const request = received && answered && { ...order, ...received, ...answered, fencing_token: job.attempts }
   const isNew = received ? await recordReceived(tx, vault, request, received.links, nowMs) : []
-  let fresh = isNew
-  const soldBefore = (received?.links.length ?? 0) - fresh.length
+  const soldBefore = (received?.links.length ?? 0) - isNew.length
   // Another supplier may have been asked since an operator wrote the request off: the pool decides who needs its links.
   const forLine = answered?.stage === 'written_off' ? undefined : received?.line
 
+  const filled = await fillLines(deps, tx, { order, open, supplies, received, forLine, fresh: isNew, nowMs })
+  const { still, fresh } = filled
+  // The line was filled, or the order has ended, while the supplier was at work. The links it made go to the pool.
+  const refilled = received && fresh.length > 0 ? [received.item_id] : []
+  if (received) await returnToPool(tx, vault, received.item_id, fresh, nowMs)
+  const stored = { isNew: isNew.length, pooled: fresh.length }
+  const ended = request && (await endRequest(tx, request, stored, nowMs))
+  await markPools(tx, [...filled.changedPools, ...refilled], nowMs)
+  const isDelivered = isPaid && still.length === 0
+  if (isDelivered) await finishDelivery(tx, deps.journal, order, nowMs)
+  // The transaction that ended the order may have removed the job already.
+  const isDone = still.length === 0 && requests.length === 0 && (isPaid || isJobThere)
+  // A job in its first run has not waited for anything before.
+  if (job.attempts > 1) await stopWaiting(tx, order)
+  await startWaiting(tx, order, still)
+  if (isDone) await finishJob(tx, job)
+  await countUnassigned(tx, filled.assigned)
+  const deliveredAfterMs =
+    isDelivered && locked ? Math.max(0, nowMs - locked.created_at.getTime()) : undefined
+  const { setAside, low } = filled
+  return { open: still, requests, soldBefore, overCost: ended?.overCost, setAside, low, deliveredAfterMs }
+}
+
+/** Gives open lines what a supplier just sent, and what the pools have. Returns what is still missing, and what was taken from where. */
+async function fillLines(
+  { vault }: FulfilDeps,
+  tx: Tx,
+  { order, open, supplies, received, forLine, nowMs, ...given }: ToFill,
+) {
+  let fresh = given.fresh
   const still: OpenLine[] = []
   const assigned: { item_id: string; units: number }[] = []
   const changedPools: string[] = []
@@ -279,24 +308,19 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, received?: Received): 
     if (missing > 0) still.push({ ...line, held, missing })
     if (missing < line.missing) assigned.push({ item_id: line.item_id, units: missing - line.missing })
   }
-  // The line was filled, or the order has ended, while the supplier was at work. The links it made go to the pool.
-  const refilled = received && fresh.length > 0 ? [received.item_id] : []
-  if (received) await returnToPool(tx, vault, received.item_id, fresh, nowMs)
-  const stored = { isNew: isNew.length, pooled: fresh.length }
-  const ended = request && (await endRequest(tx, request, stored, nowMs))
-  await markPools(tx, [...changedPools, ...refilled], nowMs)
-  const isDelivered = isPaid && still.length === 0
-  if (isDelivered) await finishDelivery(tx, deps.journal, order, nowMs)
-  // The transaction that ended the order may have removed the job already.
-  const isDone = still.length === 0 && requests.length === 0 && (isPaid || isJobThere)
-  // A job in its first run has not waited for anything before.
-  if (job.attempts > 1) await stopWaiting(tx, order)
-  await startWaiting(tx, order, still)
-  if (isDone) await finishJob(tx, job)
-  await countUnassigned(tx, assigned)
-  const deliveredAfterMs =
-    isDelivered && locked ? Math.max(0, nowMs - locked.created_at.getTime()) : undefined
-  return { open: still, requests, soldBefore, overCost: ended?.overCost, setAside, low, deliveredAfterMs }
+  return { still, assigned, changedPools, setAside, low, fresh }
+}
+
+interface ToFill {
+  readonly order: { readonly account_id: string; readonly order_id: string }
+  readonly open: readonly OpenLine[]
+  readonly supplies: Awaited<ReturnType<typeof lockItemSupply>>
+  readonly received: Received | undefined
+  /** The line that the received links are for; undefined when the pool decides who needs them. */
+  readonly forLine: number | undefined
+  /** Of the received links those that were not sold before. */
+  readonly fresh: Awaited<ReturnType<typeof recordReceived>>
+  readonly nowMs: number
 }
 
 async function suppliesOf(db: Db, open: readonly OpenLine[]): Promise<Map<string, ItemSupply>> {
