@@ -106,7 +106,7 @@ below). The links are still stored; give it the order id for \`GET /orders/{id}\
 - Addresses are personal data in many countries. They go with the rest when their time is over; the last 30 days cannot be removed by the
   application, and nothing of it can be changed. Orders keep the address of the request that bought them.
 
-Why it is done this way: [decision 0028](decisions/0028-evidence.md).`,
+Why it is done this way: [decision 0021](decisions/0021-evidence-and-seals.md).`,
 ]
 
 let system: System

@@ -21,7 +21,7 @@ const CONNECTIONS = 64
 const CALL_EVERY_MS = 20
 const CALLERS = 2
 const NEWCOMERS = 1
-/** As stated in docs/decisions/0018: reads of keys a second and process. */
+/** As stated in docs/decisions/0006: reads of keys a second and process. */
 const KEY_READS_PER_S_MAX = 500
 /** The statements that the service runs without a request: catalogue, jobs, health. */
 const OWN_STATEMENTS_PER_S_MAX = 50

@@ -16,7 +16,7 @@ const listed = new Set(
   SECTIONS.flatMap(({ items }) => items.map(({ link }) => `${link.replace(/\/$/, '/index')}.md`)),
 )
 
-/** See docs/decisions/0013-docs-portal.md. Built by docs/portal/build.ts from the pages it has staged. */
+/** See docs/decisions/0002-generated-from-the-contract.md. Built by docs/portal/build.ts from the pages it has staged. */
 export default defineConfig({
   base: BASE,
   srcDir: '../.site-source',

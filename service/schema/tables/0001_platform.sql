@@ -58,7 +58,7 @@ create table encryption_key_checks (
 
 -- Which database server this store last ran on, as confirmed by an operator. A copy restored elsewhere has another system
 -- identifier; one recovered to a point in time, or a promoted standby, has another timeline. Such a copy may lack orders that were
--- already delivered, so it delivers, sends and buys nothing until an operator has confirmed it. One row. See docs/decisions/0020 and 0035.
+-- already delivered, so it delivers, sends and buys nothing until an operator has confirmed it. One row. See docs/decisions/0022.
 create table database_identity (
   only_row boolean primary key default true check (only_row),
   system_identifier text not null,

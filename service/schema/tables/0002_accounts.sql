@@ -8,7 +8,7 @@ create table accounts (
   -- number on every request, so a revocation holds on the very next one.
   access_version bigint not null default 1,
   created_at timestamptz not null,
-  -- Final: functions/access/stay_closed.sql. A closed account is suspended too. See docs/decisions/0036.
+  -- Final: functions/access/stay_closed.sql. A closed account is suspended too. See docs/decisions/0020.
   closed_at timestamptz,
   -- Ids of those who belonged to it then. Whoever belongs to no other account is erased with it.
   closed_people text[],

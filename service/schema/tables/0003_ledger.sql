@@ -1,4 +1,4 @@
--- Ledger: balances, the transfers they are made of, and their sums by day. See docs/decisions/0008.
+-- Ledger: balances, the transfers they are made of, and their sums by day. See docs/decisions/0007.
 
 -- One row per account: the lock that every movement of its money takes, and the sum of its transfers. What an order writes refers to
 -- this row, which is locked anyway, and not to the account.
@@ -47,7 +47,7 @@ create table transfers (
   )
 )
 -- Never updated. Autovacuum's default, a fifth of the table, would mean rare runs that take hours; runs for new rows freeze them while they
--- are still in memory, and let statements read from indexes alone. The figures behind such settings are in docs/decisions/0036.
+-- are still in memory, and let statements read from indexes alone. The figures behind such settings are in docs/decisions/0020.
 with (autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 
 -- An order is paid once and refunded once.

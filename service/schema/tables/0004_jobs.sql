@@ -1,6 +1,6 @@
 -- Platform: the job queue. After the ledger, because every job belongs to an account, by its balance.
 
--- Work to be done after a commit, written in that commit. See docs/decisions/0010 and 0034.
+-- Work to be done after a commit, written in that commit. See docs/decisions/0009.
 create table jobs (
   account_id text collate "C" not null references balances (account_id),
   queue text collate "C" not null,

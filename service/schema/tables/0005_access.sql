@@ -1,5 +1,5 @@
 -- Access: used nonces, rate limits, the changes of access that API processes follow, and how much each key is used. See
--- docs/decisions/0004, 0022 and 0023.
+-- docs/decisions/0005 and 0006.
 
 -- Nonces of requests that were signed lately. Unlogged, because it is written on every request and worthless after two minutes.
 -- PostgreSQL empties unlogged tables after a crash and on a promoted standby; admission_memory records that this happened.

@@ -1,5 +1,5 @@
 -- Supply: where links come from, those that are not sold yet, and what suppliers are owed. `supplier_requests`, which refers to orders, is
--- in 0009. See docs/decisions/0011 and 0033.
+-- in 0009. See docs/decisions/0010 and 0011.
 
 create table suppliers (
   name text collate "C" primary key check (name ~ '^[a-z0-9][a-z0-9-]{0,39}$'),
@@ -109,7 +109,7 @@ create index supplier_transfers_booked on supplier_transfers (supplier, booked_a
 
 -- Links that the journal of sold links has for orders whose delivery this database does not have, by their fingerprints. They belong to that
 -- order for ever: no other order gets them, and in a pool they are set aside. Null: the journal names several orders. Nobody may update or
--- delete. See docs/decisions/0035.
+-- delete. See docs/decisions/0022.
 create table lost_links (
   hash bytea primary key,
   account_id text collate "C",

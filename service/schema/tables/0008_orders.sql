@@ -1,5 +1,5 @@
 -- Orders: what was bought, the links that were delivered for it, the lines that wait for links, the rule that refunds, and evidence for
--- disputes. Placed by functions/orders/place_orders.sql; see docs/decisions/0009.
+-- disputes. Placed by functions/orders/place_orders.sql; see docs/decisions/0008.
 
 create table orders (
   account_id text collate "C" not null references balances (account_id),
@@ -74,7 +74,7 @@ create policy all_accounts on order_lines
 create policy own_account on order_lines to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
 
 -- Links of orders. While the order is paid they are the part obtained so far, and no caller sees them. When a link is erased after a time
--- (SHOPWIRE_LINK_RETENTION_DAYS, docs/decisions/0036) the row stays, with the fingerprint: it is still known which link was sold to whom, and
+-- (SHOPWIRE_LINK_RETENTION_DAYS, docs/decisions/0020) the row stays, with the fingerprint: it is still known which link was sold to whom, and
 -- no link is sold twice.
 create table order_links (
   account_id text collate "C" not null,
@@ -186,7 +186,7 @@ create table refund_rule (
 -- A new store gives the money back after a day. `shopwire-migrate` says so when it makes one.
 insert into refund_rule (cancel_after, changed_at) values ('24 hours', now());
 
--- Evidence for disputes (docs/decisions/0028). These tables are written in batches by API processes, after the answers. They have no
+-- Evidence for disputes (docs/decisions/0021). These tables are written in batches by API processes, after the answers. They have no
 -- foreign keys, which would cost more than the rows. Rows can be added and read; only old ones are deleted, by
 -- functions/orders/delete_old_evidence.sql, and those of an account that is erased.
 

@@ -1,4 +1,4 @@
--- Supply: what suppliers were asked for. After orders, because every request belongs to a line of one. See docs/decisions/0021 and 0033.
+-- Supply: what suppliers were asked for. After orders, because every request belongs to a line of one. See docs/decisions/0011.
 
 -- Every request is an obligation with a row, a lifecycle and a cost of its own.
 create table supplier_requests (

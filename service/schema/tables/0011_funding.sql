@@ -1,5 +1,5 @@
 -- Funding: top-ups by bank transfer and by card, what payment providers reported about them, money that was taken back, and low-balance
--- alerts. The dashboard asks for a top-up and records a provider's event; the worker or an operator credits. See docs/decisions/0032.
+-- alerts. The dashboard asks for a top-up and records a provider's event; the worker or an operator credits. See docs/decisions/0014.
 
 -- One wish of an account to add money. It is credited once: the state and the transfer change together.
 create table top_ups (

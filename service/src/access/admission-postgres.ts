@@ -23,7 +23,7 @@ export interface PostgresAdmissionOptions {
 }
 
 export const PURGE_EVERY_MS = 30_000
-/** Those of a trial, docs/decisions/0037. */
+/** Those of a trial, docs/decisions/0008. */
 const ADMIT_LANES = 2
 const ADMIT_BATCH_MAX = 32
 

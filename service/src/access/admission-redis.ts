@@ -45,7 +45,7 @@ const SILENT_LOOKS_MAX = 1
 const SLOT_BATCH = 512
 /** In admission.lua. */
 const KEYS_PER_REQUEST = 6
-/** Those of a trial, docs/decisions/0037. */
+/** Those of a trial, docs/decisions/0008. */
 const ADMIT_LANES = 3
 const ADMIT_BATCH_MAX = 16
 /** One slot in each of sixteen ranges, so that every master of a cluster of up to that size is checked each time. */

@@ -3,7 +3,7 @@
  * rolling windows, exactly, however many processes ask at once.
  *
  * The admission store (unlogged tables, or Redis) is fast but may lose its data. It detects such a loss and then refuses
- * everything signed up to that moment. See docs/decisions/0004.
+ * everything signed up to that moment. See docs/decisions/0005.
  */
 export interface Admission {
   admit(attempt: Attempt): Promise<Verdict>

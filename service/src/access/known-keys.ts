@@ -37,7 +37,7 @@ export interface KnownKeys {
 
 /**
  * Limits what forged requests can make a process ask of its database: one statement at a time, 500 a second, 256 ids each, and
- * 10,000 requests waiting. See docs/decisions/0018.
+ * 10,000 requests waiting. See docs/decisions/0006.
  */
 export const KEY_READS: LookupLimits = { idsMax: 256, everyMs: 2, waitingMax: 10_000 }
 const KEYS_MAX = 100_000

@@ -26,7 +26,7 @@ export interface PublicFamilyDeps {
   readonly routes?: readonly Route[]
 }
 
-/** Public files are limited by address: an answer is much larger than its request. Routes are not limited (docs/decisions/0024). */
+/** Public files are limited by address: an answer is much larger than its request. Routes are not limited (docs/decisions/0006). */
 const FILES_LIMIT = {
   hitsMax: PUBLIC_FILES_PER_WINDOW_MAX,
   windowMs: RATE_WINDOW_S * 1000,

@@ -40,7 +40,7 @@ const ADDRESS_LENGTH_MAX = 64
 
 export const clientAddress = (address: string) => address.slice(0, ADDRESS_LENGTH_MAX)
 
-/** Records attempts to buy and reads of links after the answers, off the path of the requests. See decision 0028. */
+/** Records attempts to buy and reads of links after the answers, off the path of the requests. See decision 0021. */
 export function createEvidenceWriter(
   db: Queryable,
   { log, metrics }: { log: Log; metrics: Metrics },

@@ -12,7 +12,7 @@ export interface OrderBatchesOptions {
   onBatch?(size: number, mustWait: number): void
 }
 
-/** Those of a trial, docs/decisions/0037. */
+/** Those of a trial, docs/decisions/0008. */
 const LANES = 3
 const ORDERS_MAX = 16
 

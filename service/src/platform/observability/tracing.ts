@@ -6,7 +6,7 @@ import { Refusal, Unavailable } from '../trouble.ts'
  *
  * The id of a trace is the id of the request that began it, in hexadecimal digits, and the second half of it is the id of the request's
  * span. Whoever finds the request id stored with an order can therefore add to its trace, in any process, and nothing else has to be
- * stored (docs/decisions/0040).
+ * stored (docs/decisions/0024).
  */
 export interface Tracing {
   /** The first span of a trace. */
