@@ -71,6 +71,8 @@ function addressOf({ urls, sentinels, certificates }: RedisSettings, timeoutMs: 
     sentinelCommandTimeout: timeoutMs,
     // Those of the settings only: others announce addresses that their certificates may not name.
     updateSentinels: false,
+    // No `failoverDetector`: its connections print to stderr while a sentinel is away. The check of admission-redis.ts drops a connection
+    // that does not answer, and the next one asks the sentinels.
   } satisfies RedisOptions
 }
 

@@ -11,9 +11,9 @@ const SHARE_OF_TIME = 1 / 100
 /**
  * Claims jobs of one lane. A job that ends leaves a dead entry in the index of due times, and while somebody holds a snapshot open (a
  * dump, a forgotten transaction) none of them can be removed: a claim that began at the oldest entry would read all of them, more with
- * every job. But entries are dead in the order in which jobs became due, because they are claimed in that order. So a claim begins where
- * the last one ended, less the time that a commit may take. What it can miss is due to an accident: a lease that expired, a commit
- * that took longer. A claim that begins at the oldest entry finds those, every few seconds, less often when it is slow.
+ * every job. But entries are dead in the order in which jobs became due, because they are claimed in that order and no job
+ * becomes due in the past. So a claim begins where the last one ended, less the time that a commit may take. What it can miss is due to
+ * an accident: a lease that expired, a commit that took longer. A claim that begins at the oldest entry finds those, every few seconds, less often when it is slow.
  */
 export function createClaimWindow(
   db: Queryable,
