@@ -15,8 +15,9 @@ import {
   loadSchemaUrl,
 } from '../../service/src/config/config.ts'
 import { createHealthServer } from '../../service/src/edge/health-server.ts'
-import { createMetrics, describeMetrics, QUEUES } from '../../service/src/platform/observability/metrics.ts'
+import { QUEUES } from '../../service/src/operations/metrics.ts'
 import { isPublicAddress } from '../../service/src/platform/outbound/public-address.ts'
+import { createMetrics, describeMetrics } from '../../service/src/programs/metrics.ts'
 import { type Manifest, parseManifests, renderChart, type Values } from '../../tools/chart/render.ts'
 import { schemaProblems } from './kubernetes-schema.ts'
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { runAdmin } from '../../service/src/admin/program.ts'
 import type { CommandContext } from '../../service/src/admin/terminal/command-context.ts'
-import { describeMetrics } from '../../service/src/platform/observability/metrics.ts'
+import { describeMetrics } from '../../service/src/programs/metrics.ts'
 import { ALERT_CASES, BUDGET_CASES } from './monitoring/alert-cases.ts'
 import { KIT, ROOT, readAlerts, run, testRules } from './monitoring/promtool.ts'
 

@@ -46,8 +46,8 @@ import {
   recordWorkerStop,
 } from '../src/platform/jobs/worker-heartbeats.ts'
 import { createLog } from '../src/platform/observability/log.ts'
-import { createMetrics } from '../src/platform/observability/metrics.ts'
 import type { Sent } from '../src/platform/outbound/guarded-client.ts'
+import { createMetrics } from '../src/programs/metrics.ts'
 import { createLinkVault } from '../src/supply/gift-link.ts'
 import { openJournalFolder } from '../src/supply/journal-files.ts'
 import { createObtainer } from '../src/supply/obtain.ts'

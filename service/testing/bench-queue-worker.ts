@@ -4,7 +4,7 @@ import { openDatabase, sql } from '../src/platform/database/db.ts'
 import { createJobRunner } from '../src/platform/jobs/job-runner.ts'
 import { finishJob } from '../src/platform/jobs/jobs.ts'
 import { createLog } from '../src/platform/observability/log.ts'
-import { createMetrics } from '../src/platform/observability/metrics.ts'
+import { createMetrics } from '../src/programs/metrics.ts'
 
 /**
  * A worker whose jobs only record that they ran: node bench-queue-worker.ts <settings file>. `npm run bench -- queue` starts and

@@ -25,7 +25,7 @@ import { type Clock, systemClock } from '../src/platform/clock.ts'
 import type { Db } from '../src/platform/database/db.ts'
 import { type Keyring, localKeks, openKeyring } from '../src/platform/encryption/encryption.ts'
 import { createLog } from '../src/platform/observability/log.ts'
-import { createMetrics } from '../src/platform/observability/metrics.ts'
+import { createMetrics } from '../src/programs/metrics.ts'
 import { createLinkVault } from '../src/supply/gift-link.ts'
 import type { Journal } from '../src/supply/journal.ts'
 import { openTestDatabase } from './database.ts'
@@ -258,6 +258,7 @@ async function startApi(parts: Parts) {
           evidence,
           usage,
           access: { keys: createKnownKeys(db, keyring), admission, metrics },
+          metrics,
         },
         endpoints,
       ),

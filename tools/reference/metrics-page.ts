@@ -22,7 +22,7 @@ export function metricsPage(metrics: readonly MetricDescription[]): string {
     help,
     action ?? '',
   ]
-  return `${madeFrom('service/src/platform/observability/metrics.ts')}
+  return `${madeFrom('service/src/programs/metrics.ts')}
 # Metrics
 
 \`GET /metrics\` on \`SHOPWIRE_HEALTH_PORT\`, of API, worker and dashboard alike, in the text format of Prometheus. \`shopwire-admin metrics\` prints

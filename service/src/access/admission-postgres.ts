@@ -3,6 +3,7 @@ import { type BatchingMode, batched, MUST_WAIT, type MustWait } from '../platfor
 import { type Db, isRolledBack, sql, timed } from '../platform/database/db.ts'
 import { purgeAccessChanges } from './access-changes.ts'
 import type { Admission, AdmissionLimits, Attempt, Verdict } from './admission.ts'
+import { ACCESS_STATEMENTS } from './metrics.ts'
 
 /** In arrays from `admit_many`. */
 interface AdmitRow {
@@ -49,7 +50,7 @@ export function postgresAdmission(db: Db, options: PostgresAdmissionOptions): Ad
     const of = <Name extends keyof Attempt>(name: Name) => attempts.map((attempt) => attempt[name])
     const columns = await db.one<{ [Name in keyof AdmitRow]: AdmitRow[Name][] }>(
       timed(
-        'admit',
+        ACCESS_STATEMENTS.admit,
         sql`
         select verdicts as verdict, requests_used, requests_oldest_ms, orders_used, orders_oldest_ms, wait_ms
           from admit_many(${mayWait}, ${of('account_id')}, ${of('key_id')}, ${of('nonce')}, ${of('signed_at')},

@@ -1,17 +1,17 @@
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { RATE_WINDOW_S, RETRY_AFTER_OVERLOADED_S, RETRY_AFTER_S_MIN } from '@shopwire/contract'
 import { signatureMatches } from '@shopwire/contract/signing'
-import type { Metrics } from '../platform/observability/metrics.ts'
 import { Refusal, refuse, Unavailable } from '../platform/trouble.ts'
 import type { Admission, Usage } from './admission.ts'
 import type { Caller } from './caller.ts'
 import { type Credentials, NOT_PROVEN } from './credentials.ts'
 import type { KnownKey, KnownKeys } from './known-keys.ts'
+import type { AccessMetrics } from './metrics.ts'
 
 export interface AccessDeps {
   readonly keys: KnownKeys
   readonly admission: Admission
-  readonly metrics: Metrics
+  readonly metrics: Pick<AccessMetrics, 'authFailures' | 'nonceReplays' | 'rateLimited'>
 }
 
 export interface SignedRequest {

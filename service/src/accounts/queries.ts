@@ -1,5 +1,6 @@
 import type { Scope } from '@shopwire/contract'
 import { type Queryable, sql, timed } from '../platform/database/db.ts'
+import { ACCOUNT_STATEMENTS } from './metrics.ts'
 
 export type AccountStatus = 'active' | 'suspended'
 
@@ -146,7 +147,7 @@ export const updateKeyRevoked = (tx: Queryable, id: string, at: Date) =>
 export const selectLiveKeys = (db: Queryable, ids: readonly string[]) =>
   db.many<LiveKeyRow>(
     timed(
-      'read_key',
+      ACCOUNT_STATEMENTS.readKey,
       sql`
     select k.id as key_id, k.account_id, k.scopes, k.secret_sealed, a.name as account_name, a.status as account_status,
            a.access_version

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Log } from '../platform/observability/log.ts'
-import type { Metrics } from '../platform/observability/metrics.ts'
 import type { Span, Tracing } from '../platform/observability/tracing.ts'
 import { newId } from '../platform/text/ids.ts'
 import { Refusal, Unavailable } from '../platform/trouble.ts'
+import type { EdgeMetrics } from './metrics.ts'
 import { headersEndedAt } from './receive-body.ts'
 import type { Exchange, PresentedError } from './route-family.ts'
 import type { Match } from './route-matcher.ts'
@@ -15,6 +15,11 @@ export interface OpenExchange extends Exchange {
   decide(): void
   error?: unknown
   presented?: PresentedError
+}
+
+interface RecordDeps {
+  readonly log: Log
+  readonly metrics: Pick<EdgeMetrics, 'requestTimer' | 'unavailable'>
 }
 
 /** In the log only: the caller hung up before it was answered. */
@@ -50,7 +55,7 @@ export function beginTrace(tracing: Tracing, exchange: OpenExchange): void {
  * One line per request with its outcome, written when it is decided and its response is closed, so that a caller that hangs up
  * meanwhile is logged too. Never its headers, query or body.
  */
-export function recordWhenOver(deps: { log: Log; metrics: Metrics }, exchange: OpenExchange) {
+export function recordWhenOver(deps: RecordDeps, exchange: OpenExchange) {
   const { response } = exchange
   let isDecided = false
   exchange.decide = () => {
@@ -63,7 +68,7 @@ export function recordWhenOver(deps: { log: Log; metrics: Metrics }, exchange: O
   })
 }
 
-function record({ log, metrics }: { log: Log; metrics: Metrics }, exchange: OpenExchange) {
+function record({ log, metrics }: RecordDeps, exchange: OpenExchange) {
   const { match, presented, error, request, response } = exchange
   const method = request.method ?? ''
   const route = 'route' in match ? match.route.name : 'none'

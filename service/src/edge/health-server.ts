@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http'
-import type { Metrics } from '../platform/observability/metrics.ts'
+import type { MetricRegistry } from '../platform/observability/metric-registry.ts'
 
 export interface Health {
   /** Why traffic should not be sent here, or undefined when it should. */
@@ -14,7 +14,10 @@ export interface Health {
 }
 
 /** For orchestrators and load balancers, on a separate port. /livez never uses the database, /readyz does: 503 means another process is better. */
-export function createHealthServer(metrics: Metrics, health: Health): Server {
+export function createHealthServer(
+  { registry }: { readonly registry: MetricRegistry['exposed'] },
+  health: Health,
+): Server {
   const answers: Record<string, () => Promise<{ status: number; type: string; body: string }>> = {
     '/livez': async () => ({ status: 200, type: 'text/plain', body: 'ok\n' }),
     '/readyz': async () => {
@@ -29,8 +32,8 @@ export function createHealthServer(metrics: Metrics, health: Health): Server {
     },
     '/metrics': async () => ({
       status: 200,
-      type: metrics.registry.contentType,
-      body: await metrics.registry.metrics(),
+      type: registry.contentType,
+      body: await registry.metrics(),
     }),
   }
   return createServer((request, response) => {

@@ -11,11 +11,11 @@ import { finished, type Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BODY_ARRIVAL_MS_MAX } from '@shopwire/contract'
 import type { Log } from '../platform/observability/log.ts'
-import type { Metrics } from '../platform/observability/metrics.ts'
 import type { Tracing } from '../platform/observability/tracing.ts'
 import { Refusal, type RefusalType } from '../platform/trouble.ts'
 import { limitConnections } from './connections.ts'
 import { beginTrace, type OpenExchange, openExchange, recordWhenOver } from './exchange.ts'
+import type { EdgeMetrics } from './metrics.ts'
 import { serialisePipelinedRequests } from './pipelining.ts'
 import { CallerGoneError, carriesBody, markHeadersEnd } from './receive-body.ts'
 import { COMMON_HEADERS, toRefusalAnswer } from './refusal-answer.ts'
@@ -25,7 +25,7 @@ import { lingerOnClose, refuseOnSockets } from './socket-refusals.ts'
 
 export interface EdgeDeps {
   readonly log: Log
-  readonly metrics: Metrics
+  readonly metrics: Pick<EdgeMetrics, 'requestTimer' | 'unavailable' | 'connectionsRefused'>
   readonly connectionsMax: number
   readonly connectionsPerAddressMax: number
   readonly tracing?: Tracing | undefined

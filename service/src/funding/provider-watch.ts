@@ -1,5 +1,5 @@
-import type { Metrics } from '../platform/observability/metrics.ts'
 import { Refusal } from '../platform/trouble.ts'
+import type { FundingMetrics } from './metrics.ts'
 import type { PaymentProvider } from './provider.ts'
 
 /** Another worker may ask what this one could not: after this time without a question nobody knows. */
@@ -13,7 +13,7 @@ export interface WatchedProvider extends PaymentProvider {
 /** The same provider; its answers are counted, and so is each time there was none. */
 export function watchProvider(
   provider: PaymentProvider,
-  { paymentProviderCalls: calls }: Pick<Metrics, 'paymentProviderCalls'>,
+  { paymentProviderCalls: calls }: Pick<FundingMetrics, 'paymentProviderCalls'>,
   monotonicMs: () => number = () => performance.now(),
 ): WatchedProvider {
   let failedMs: number | undefined

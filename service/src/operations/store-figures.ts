@@ -1,8 +1,15 @@
+import type { AccessMetrics } from '../access/metrics.ts'
+import type { FundingMetrics } from '../funding/metrics.ts'
+import type { OrderMetrics } from '../orders/metrics.ts'
 import { type Db, type Queryable, sql, timed } from '../platform/database/db.ts'
+import { JOB_STATES, type JobMetrics, type JobState } from '../platform/jobs/job-metrics.ts'
 import type { Log } from '../platform/observability/log.ts'
-import { JOB_STATES, type Metrics, QUEUES, SUPPLIER_NAMES_MAX } from '../platform/observability/metrics.ts'
+import type { OutboundMetrics } from '../platform/outbound/outbound-metrics.ts'
+import { SUPPLIER_NAMES_MAX, type SupplyMetrics } from '../supply/metrics.ts'
 import { DELIVER_QUEUE } from '../webhooks/endpoint.ts'
+import type { WebhookMetrics } from '../webhooks/metrics.ts'
 import { BEYOND_BOUNDS } from './actions/catalogue-actions.ts'
+import { OPERATIONS_STATEMENTS, type OperationsMetrics, QUEUES } from './metrics.ts'
 import { OPERATOR_TOKEN_DAYS_WARNED } from './operator-tokens.ts'
 
 export const FIGURES_EVERY_MS = 5_000
@@ -23,6 +30,16 @@ export interface StoreFigures {
   warning(): string | undefined
 }
 
+/** Each module declares the figures that are about it. */
+type FigureMetrics = OperationsMetrics &
+  Pick<AccessMetrics, 'nonces' | 'noncesBytes'> &
+  Pick<FundingMetrics, 'paymentReviews' | 'paymentsReconciled'> &
+  Pick<JobMetrics, 'queueJobs' | 'queueOldestDue'> &
+  Pick<OrderMetrics, 'ordersWaiting' | 'ordersOldestWaiting' | 'ordersDeliveredByHand' | 'refunds'> &
+  Pick<OutboundMetrics, 'mailWaiting' | 'mailOldestWaiting'> &
+  Pick<SupplyMetrics, 'poolsLowNow' | 'poolsEmpty' | 'supplierUnsettled' | 'supplierOldestUnsettled'> &
+  Pick<WebhookMetrics, 'webhookEndpointsFailing'>
+
 /** The worker that leads reads what concerns the whole store by one statement on a timer; a scrape never reads the database. */
 export function exposeStoreFigures({
   db,
@@ -31,7 +48,7 @@ export function exposeStoreFigures({
 }: {
   db: Db
   log: Log
-  metrics: Metrics
+  metrics: FigureMetrics
 }): StoreFigures {
   let known: { figures: Figures; readMs: number } | undefined
   let isLeader = false
@@ -128,7 +145,7 @@ export function exposeStoreFigures({
 
 interface JobFigures {
   readonly queue: string
-  readonly state: (typeof JOB_STATES)[number]
+  readonly state: JobState
   readonly is_failing: boolean
   readonly count: number
   /** For how long the oldest has been due; 0 for those that are not. */
@@ -203,7 +220,7 @@ const readActions = (db: Queryable) =>
 export const readFigures = (db: Queryable) =>
   db.one<Figures>(
     timed(
-      'store_figures',
+      OPERATIONS_STATEMENTS.storeFigures,
       sql`
     with clock as materialized (
       select clock_timestamp() as now

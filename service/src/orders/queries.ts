@@ -3,6 +3,7 @@ import { MUST_WAIT, type MustWait } from '../platform/batching/batched.ts'
 import { type Db, type Queryable, sql, type Tx, timed } from '../platform/database/db.ts'
 import type { Span } from '../platform/observability/tracing.ts'
 import type { CartColumns } from '../quotes/price-cart.ts'
+import { ORDER_STATEMENTS } from './metrics.ts'
 
 export interface OrderRow {
   readonly account_id: string
@@ -83,7 +84,7 @@ export async function callPlaceOrders(
   const carts = orders.map(({ cart }) => cart)
   const placed = await db.commit<PlacedTogether>(
     timed(
-      'place_order',
+      ORDER_STATEMENTS.placeOrder,
       sql`
     select verdicts, order_ids, totals_cents, names, unit_prices_cents, details
       from place_orders(${mayWait}, ${of('account_id')}, ${of('access_version')}, ${of('key_id')}, ${of('order_id')},
@@ -121,7 +122,7 @@ export async function selectOrdersById(
 ): Promise<(OrderWithLines | undefined)[]> {
   const found = await db.many<OrderWithLines & { place: number }>(
     timed(
-      'read_order',
+      ORDER_STATEMENTS.readOrder,
       sql`
     select w.place, o.account_id, o.id, o.status, o.total_cents, o.created_at, o.delivered_at, o.cancelled_at, o.cancel_reason,
            (select json_agg(json_build_object('line', l.line, 'id', l.item_id, 'name', l.name, 'qty', l.qty,
@@ -159,7 +160,7 @@ export const selectOrder = async (db: Queryable, account_id: string, id: string)
 export const selectOrders = (db: Queryable, account_id: string, limit: number, offset: number) =>
   db.many<Pick<OrderSummary, 'id' | 'status' | 'total_cents'> & { created_at: Date }>(
     timed(
-      'list_orders',
+      ORDER_STATEMENTS.listOrders,
       sql`
     select o.id, o.status, o.total_cents, o.created_at
       from (select p.id

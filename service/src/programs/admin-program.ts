@@ -139,7 +139,7 @@ export async function runAdminProgram(
       describeConfig: () => describeConfig(config()),
       configReference,
       // Loaded only where it is used: most commands have no metrics.
-      metricsReference: async () => (await import('../platform/observability/metrics.ts')).describeMetrics(),
+      metricsReference: async () => (await import('./metrics.ts')).describeMetrics(),
       isDevelopment,
       journal: (dir) => (dir === undefined ? journal() : openJournal(dir)),
       backupState: () => config().SHOPWIRE_BACKUP_STATE,

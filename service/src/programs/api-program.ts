@@ -125,6 +125,7 @@ export async function createApi(
           evidence,
           usage,
           access: { keys, admission, metrics },
+          metrics,
           ...(parts.interference && { interference: parts.interference }),
         },
         endpoints,

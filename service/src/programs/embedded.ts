@@ -22,7 +22,6 @@ export type { Keyring } from '../platform/encryption/encryption.ts'
 export type { JobEnd } from '../platform/jobs/job-runner.ts'
 export type { Job } from '../platform/jobs/jobs.ts'
 export { createLog } from '../platform/observability/log.ts'
-export { createMetrics } from '../platform/observability/metrics.ts'
 export {
   type GuardedClient,
   type GuardedClientOptions,
@@ -37,5 +36,6 @@ export type { ObtainFromSuppliers } from '../supply/obtain.ts'
 export { secretBinding as webhookSecretBinding, setEndpoint, stopEndpoint } from '../webhooks/endpoint.ts'
 export { checkWebhookUrl } from '../webhooks/url-rules.ts'
 export { type Api, type ApiParts, createApi } from './api-program.ts'
+export { createMetrics } from './metrics.ts'
 export { INVARIANTS, openDatabaseFrom, openKeyringFrom, SCHEMA, VERSION } from './wiring.ts'
 export { createWorker, type WorkerParts } from './worker-program.ts'

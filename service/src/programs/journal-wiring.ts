@@ -5,12 +5,12 @@ import type { Db } from '../platform/database/db.ts'
 import type { DatabaseTime } from '../platform/jobs/clock-watch.ts'
 import type { RemovalLimit } from '../platform/jobs/removal-limit.ts'
 import type { Log } from '../platform/observability/log.ts'
-import type { Metrics } from '../platform/observability/metrics.ts'
 import { createReminder } from '../platform/observability/reminder.ts'
 import { every } from '../platform/process/every.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
 import type { Journal } from '../supply/journal.ts'
 import { openJournalFolder } from '../supply/journal-files.ts'
+import type { Metrics } from './metrics.ts'
 import type { UntilAnswered } from './wiring.ts'
 
 const POSITION_EVERY_MS = 1_000

@@ -3,8 +3,8 @@ import type { Db } from '../platform/database/db.ts'
 import type { Keyring } from '../platform/encryption/encryption.ts'
 import type { RemovalLimit } from '../platform/jobs/removal-limit.ts'
 import type { Log } from '../platform/observability/log.ts'
-import type { Metrics } from '../platform/observability/metrics.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
+import type { Metrics } from './metrics.ts'
 
 /** One thing that a worker does again and again. Every worker does all of it; each piece tolerates the others. */
 export interface Loop {

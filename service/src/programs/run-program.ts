@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Config, type DashboardConfig, describeConfig } from '../config/config.ts'
 import type { Db } from '../platform/database/db.ts'
 import { createLog, type Log } from '../platform/observability/log.ts'
-import { createMetrics, type Metrics, type ProcessKind } from '../platform/observability/metrics.ts'
+import type { ProcessKind } from '../platform/observability/metric-registry.ts'
 import type { Tracing } from '../platform/observability/tracing.ts'
 import { onShutdown, type Step } from '../platform/process/shutdown.ts'
+import { createMetrics, type Metrics } from './metrics.ts'
 import { openTracing } from './open-tracing.ts'
 import {
   openDatabaseFrom,

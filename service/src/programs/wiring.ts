@@ -14,6 +14,7 @@ import {
 } from '../config/config.ts'
 import { createHealthServer } from '../edge/health-server.ts'
 import { JournalMismatch, journalProblemOf } from '../orders/journal/keep-position.ts'
+import type { LoadMetrics } from '../platform/batching/load-metrics.ts'
 import { UntrustedDatabase } from '../platform/database/database-url.ts'
 import { type Db, openDatabase, sql } from '../platform/database/db.ts'
 import {
@@ -26,10 +27,10 @@ import {
 import { askForKeks } from '../platform/encryption/kek-providers.ts'
 import type { Timer } from '../platform/observability/durations.ts'
 import type { Log } from '../platform/observability/log.ts'
-import type { BatchedCall, Metrics } from '../platform/observability/metrics.ts'
 import { type OutboundNetworks, outboundNetworks } from '../platform/outbound/outbound-networks.ts'
 import { schemaMismatch } from '../platform/schema/schema-version.ts'
 import { Unavailable } from '../platform/trouble.ts'
+import type { BatchedCall, Metrics } from './metrics.ts'
 
 export const VERSION = (createRequire(import.meta.url)('../../package.json') as { version: string }).version
 export const SCHEMA = new URL('../../schema/', import.meta.url)
@@ -229,7 +230,9 @@ export function openDatabaseFrom(
     },
     (error) => log.warn({ err: error }, 'an idle database connection was lost'),
     (problem) => (problem ? log.error(problem) : log.info('the database can write again')),
-    metrics && ((label, seconds) => metrics.statementTimers[label].observe(seconds)),
+    metrics &&
+      ((label, seconds) =>
+        (metrics.statementTimers[label] ?? metrics.statementTimers.other).observe(seconds)),
   )
 }
 
@@ -299,7 +302,10 @@ export async function openAdmissionFrom(
   return measured(admission)
 }
 
-export function countBatches(metrics: Metrics, call: BatchedCall): (size: number, mustWait: number) => void {
+export function countBatches(
+  metrics: Pick<LoadMetrics, 'batches' | 'batchedCalls' | 'batchedCallsWaiting'>,
+  call: BatchedCall,
+): (size: number, mustWait: number) => void {
   const [batches, calls, waiting] = [metrics.batches, metrics.batchedCalls, metrics.batchedCallsWaiting].map(
     (counter) => counter.labels({ call }),
   ) as [Counted, Counted, Counted]

@@ -3,15 +3,10 @@ import type { Db, Tx } from '../platform/database/db.ts'
 import type { Keyring } from '../platform/encryption/encryption.ts'
 import { LeaseLostError } from '../platform/jobs/jobs.ts'
 import type { Log } from '../platform/observability/log.ts'
-import {
-  type Metrics,
-  SUPPLIER_NAMES_MAX,
-  SUPPLIER_OUTCOMES,
-  type SupplierOutcome,
-} from '../platform/observability/metrics.ts'
 import type { Span } from '../platform/observability/tracing.ts'
 import { askSupplier, type SupplierAsk, type SupplierReply } from './ask-supplier.ts'
 import { createBreaker } from './breaker.ts'
+import { SUPPLIER_NAMES_MAX, SUPPLIER_OUTCOMES, type SupplierOutcome, type SupplyMetrics } from './metrics.ts'
 import { expectedCost, requestId } from './obligation.ts'
 import type { ItemSupply, SupplierRow } from './queries.ts'
 import {
@@ -82,7 +77,7 @@ export function createObtainer(deps: {
   /** How suppliers are reached. */
   fetch: typeof globalThis.fetch
   log: Log
-  metrics: Pick<Metrics, 'supplierCalls' | 'supplierCallDuration' | 'supplierLimitWaits'>
+  metrics: Pick<SupplyMetrics, 'supplierCalls' | 'supplierCallDuration' | 'supplierLimitWaits'>
 }): ObtainFromSuppliers {
   const { db, keyring, clock, asksMax, log, metrics } = deps
   const breaker = createBreaker()
@@ -225,7 +220,7 @@ function recordAsking(
 }
 
 /** Operators choose the names, so there may be any number of them; a label must stay bounded. */
-function boundedLabels(metrics: Pick<Metrics, 'supplierCalls'>) {
+function boundedLabels(metrics: Pick<SupplyMetrics, 'supplierCalls'>) {
   const labels = new Set<string>()
   return (name: string) => {
     if (labels.has(name)) return name
@@ -239,7 +234,7 @@ function boundedLabels(metrics: Pick<Metrics, 'supplierCalls'>) {
 /** Counts and logs every call. Never the URL, the secret or the links. */
 function callObserver(
   log: Log,
-  metrics: Pick<Metrics, 'supplierCalls' | 'supplierCallDuration'>,
+  metrics: Pick<SupplyMetrics, 'supplierCalls' | 'supplierCallDuration'>,
   labelOf: (name: string) => string,
 ) {
   return (

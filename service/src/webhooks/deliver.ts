@@ -8,12 +8,12 @@ import type { SealedColumn } from '../platform/encryption/re-encrypt.ts'
 import type { JobEnd } from '../platform/jobs/job-runner.ts'
 import { finishJob, type Job, lockLease } from '../platform/jobs/jobs.ts'
 import type { Log } from '../platform/observability/log.ts'
-import type { Metrics, WebhookOutcome } from '../platform/observability/metrics.ts'
 import { endWith, type Span } from '../platform/observability/tracing.ts'
 import type { GuardedClient, GuardedClientOptions, Sent } from '../platform/outbound/guarded-client.ts'
 import { Unavailable } from '../platform/trouble.ts'
 import { type AttemptKey, excerptOf, sealAnswer } from './answer.ts'
 import { secretBinding } from './endpoint.ts'
+import type { WebhookMetrics, WebhookOutcome } from './metrics.ts'
 import { noticeTrouble } from './notices.ts'
 import {
   type Attempt,
@@ -36,7 +36,7 @@ export interface DeliverDeps {
   openClient(url: string, options: GuardedClientOptions, endpoint: EndpointKey): GuardedClient
   readonly log: Log
   readonly metrics: Pick<
-    Metrics,
+    WebhookMetrics,
     'webhookAttempts' | 'webhookAttemptDuration' | 'webhookFirstAttemptDelay' | 'webhookDeliveries'
   >
   /** The body of an event, as the receiver will parse it, the same whenever it is called. After a failed attempt the bytes are stored. */

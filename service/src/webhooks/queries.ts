@@ -1,6 +1,7 @@
 import type { WebhookEventName } from '@shopwire/contract'
 import { type Queryable, sql, type Tx, timed } from '../platform/database/db.ts'
 import type { Job } from '../platform/jobs/jobs.ts'
+import { WEBHOOK_STATEMENTS } from './metrics.ts'
 
 export interface EndpointRow {
   readonly account_id: string
@@ -208,7 +209,7 @@ export const selectDue = (
 ) =>
   db.many<DueDelivery>(
     timed(
-      'take_due_deliveries',
+      WEBHOOK_STATEMENTS.takeDueDeliveries,
       sql`
     select d.event_id, d.round, d.attempts, d.created_at, e.type, e.order_id, e.revision, e.created_at as event_created_at,
            e.body_sealed
@@ -324,7 +325,7 @@ export async function recordAttempts(db: Queryable, attempts: readonly Attempt[]
   const column = <Name extends keyof Attempt>(name: Name) => attempts.map((attempt) => attempt[name])
   const counted = await db.many<{ place: number }>(
     timed(
-      'record_attempts',
+      WEBHOOK_STATEMENTS.recordAttempts,
       sql`
     with made as materialized (
       select account_id, endpoint_id, event_id, round, n, started_at, finished_at, status, error, remote_address, signed_s,

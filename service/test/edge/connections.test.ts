@@ -8,7 +8,7 @@ import { publicFamily } from '../../src/edge/public/public-family.ts'
 import { createEdge, type Edge } from '../../src/edge/server.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
-import { createMetrics } from '../../src/platform/observability/metrics.ts'
+import { createMetrics } from '../../src/programs/metrics.ts'
 import { openLine, requestBytes } from '../../testing/raw-http.ts'
 
 const MAX = 5

@@ -10,9 +10,9 @@ import {
   watchWorkers,
 } from '../../src/platform/jobs/worker-heartbeats.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
-import { createMetrics } from '../../src/platform/observability/metrics.ts'
 import { createMailSender, queueMail } from '../../src/platform/outbound/mail.ts'
 import { Unavailable } from '../../src/platform/trouble.ts'
+import { createMetrics } from '../../src/programs/metrics.ts'
 import { itemOf, putItems, untilFollowed } from '../../testing/items.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 import { startWorker } from '../../testing/worker.ts'

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { DEVELOPMENT_ENCRYPTION_KEY, loadConfig } from '../../src/config/config.ts'
 import { type Db, sql } from '../../src/platform/database/db.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
-import { createMetrics } from '../../src/platform/observability/metrics.ts'
+import { createMetrics } from '../../src/programs/metrics.ts'
 import { createWorker } from '../../src/programs/worker-program.ts'
 import { openTestDatabase } from '../../testing/database.ts'
 

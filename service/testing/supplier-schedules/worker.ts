@@ -5,7 +5,7 @@ import { type Db, sql } from '../../src/platform/database/db.ts'
 import type { Keyring } from '../../src/platform/encryption/encryption.ts'
 import { type Job, LeaseLostError, postponeJob } from '../../src/platform/jobs/jobs.ts'
 import type { Log } from '../../src/platform/observability/log.ts'
-import type { Metrics } from '../../src/platform/observability/metrics.ts'
+import type { Metrics } from '../../src/programs/metrics.ts'
 import type { LinkVault } from '../../src/supply/gift-link.ts'
 import { createObtainer } from '../../src/supply/obtain.ts'
 

@@ -3,7 +3,7 @@ import type { CheckResult } from '../../operations/doctor/doctor.ts'
 import type { Operator } from '../../operations/operator.ts'
 import type { OperatorReads } from '../../operations/reads/index.ts'
 import type { Rule } from '../../operations/verify.ts'
-import type { describeMetrics } from '../../platform/observability/metrics.ts'
+import type { ListedMetric } from '../../platform/observability/metric-registry.ts'
 import type { MigrationReport } from '../../platform/schema/migrate.ts'
 import type { UpgradeCheck, UpgradeCheckOptions } from '../../platform/schema/upgrade-check.ts'
 import type { Journal } from '../../supply/journal.ts'
@@ -36,7 +36,7 @@ export interface CommandContext {
   describeConfig(): Record<string, string>
   configReference(): SettingDescription[]
   /** Every metric of API and worker, and what to do when it moves. */
-  metricsReference(): Promise<ReturnType<typeof describeMetrics>>
+  metricsReference(): Promise<readonly ListedMetric[]>
   /** Whether to allow what production refuses, such as a supplier without TLS. */
   isDevelopment(): boolean
   /** Of sold links: in the folder given, or the configured one. Undefined when there is none. */

@@ -2,12 +2,12 @@ import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { RATE_WINDOW_S } from '@shopwire/contract'
 import { type DashboardRoute, dashboardRoutes, type identityRoutes } from '@shopwire/contract/dashboard'
+import type { AccessMetrics } from '../../access/metrics.ts'
 import type { Area } from '../../dashboard/area.ts'
 import type { Member } from '../../dashboard/member.ts'
 import type { LoadShedding, LoadSheddingOptions, SenderKind } from '../../platform/batching/load-shedding.ts'
 import { createThrottle } from '../../platform/batching/throttle.ts'
 import type { Clock } from '../../platform/clock.ts'
-import type { Metrics } from '../../platform/observability/metrics.ts'
 import { Refusal, refuse } from '../../platform/trouble.ts'
 import type { IdentityAnswer, IdentityArea } from '../../sessions/identity-call.ts'
 import type { Sessions } from '../../sessions/index.ts'
@@ -23,7 +23,7 @@ import { refuseOtherAccount, shownAccountOf } from './shown-account.ts'
 
 export interface DashboardFamilyDeps {
   readonly clock: Clock
-  readonly metrics: Pick<Metrics, 'rateLimited'>
+  readonly metrics: Pick<AccessMetrics, 'rateLimited'>
   readonly load: Pick<LoadShedding, 'enter'>
   readonly sessions: Pick<Sessions, 'identify'>
   /** Of its pages, such as https://dashboard.example.com; without a slash at the end. */

@@ -2,9 +2,9 @@ import type { LiveCatalogue } from '../../catalogue/live-catalogue.ts'
 import { type Place, placeInBatches } from '../../orders/placing/order-batches.ts'
 import type { Db } from '../../platform/database/db.ts'
 import type { Keyring } from '../../platform/encryption/encryption.ts'
-import type { Metrics } from '../../platform/observability/metrics.ts'
 import type { LinkVault } from '../../supply/gift-link.ts'
 import { checkWebhookUrl } from '../../webhooks/url-rules.ts'
+import type { EdgeMetrics } from '../metrics.ts'
 import { getBalance } from './balance.ts'
 import { getCatalogue, getCatalogueItem } from './catalogue.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -19,7 +19,7 @@ export interface EndpointDeps {
   readonly catalogue: LiveCatalogue
   readonly vault: LinkVault
   readonly keyring: Keyring
-  readonly metrics: Pick<Metrics, 'orderRequests'>
+  readonly metrics: Pick<EdgeMetrics, 'orderRequests'>
   readonly place?: Place
   /** Why this process cannot serve callers well though the database answers; undefined when it can. */
   problem?(): string | undefined

@@ -3,9 +3,9 @@ import type { Place } from '../../orders/placing/order-batches.ts'
 import { hashCart, placeOrder } from '../../orders/placing/place-order.ts'
 import { listOrders, readOrder } from '../../orders/reading/read-orders.ts'
 import type { Queryable } from '../../platform/database/db.ts'
-import type { Metrics } from '../../platform/observability/metrics.ts'
 import { assert, refuse } from '../../platform/trouble.ts'
 import type { LinkVault } from '../../supply/gift-link.ts'
+import type { EdgeMetrics } from '../metrics.ts'
 import { answer, endpoint } from './endpoint.ts'
 
 /** On an answer that repeats an earlier purchase. */
@@ -15,7 +15,7 @@ export const postOrders = (
   db: Queryable,
   place: Place,
   vault: LinkVault,
-  metrics: Pick<Metrics, 'orderRequests'>,
+  metrics: Pick<EdgeMetrics, 'orderRequests'>,
 ) =>
   endpoint('postOrders', async ({ caller, body, nowMs, readmit, request_id, span, address, note }) => {
     const client_address = clientAddress(address())

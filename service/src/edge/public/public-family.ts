@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { PUBLIC_FILES_PER_WINDOW_MAX, RATE_WINDOW_S, type Route } from '@shopwire/contract'
+import type { AccessMetrics } from '../../access/metrics.ts'
 import { createThrottle } from '../../platform/batching/throttle.ts'
 import type { Clock } from '../../platform/clock.ts'
-import type { Metrics } from '../../platform/observability/metrics.ts'
 import { Refusal } from '../../platform/trouble.ts'
 import {
   asJson,
@@ -19,7 +19,7 @@ import { answerWithFile, assertOutsideContract, type PublicFile, type PublicFile
 
 export interface PublicFamilyDeps {
   readonly clock: Clock
-  readonly metrics: Metrics
+  readonly metrics: Pick<AccessMetrics, 'rateLimited'>
   readonly files: PublicFiles
   addressOf(request: IncomingMessage): string
   /** Instead of the contract's. */

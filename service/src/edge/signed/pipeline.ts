@@ -10,12 +10,14 @@ import type { Clock } from '../../platform/clock.ts'
 import { inSpan } from '../../platform/observability/tracing.ts'
 import { refuse } from '../../platform/trouble.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
+import type { EdgeMetrics } from '../metrics.ts'
 import { bodyNotTaken, type InputReader } from '../read-input.ts'
 import { receiveBody, refuseDeclaredLength } from '../receive-body.ts'
 import type { Answer, Exchange, RouteMatch } from '../route-family.ts'
 
 export interface PipelineDeps {
   readonly access: AccessDeps
+  readonly metrics: Pick<EdgeMetrics, 'orderRequests'>
   readonly clock: Clock
   readonly load: Pick<LoadShedding, 'enter'>
   readonly evidence: Pick<EvidenceWriter, 'add'>
@@ -82,7 +84,7 @@ async function answerSigned(
   let buyer: Caller | undefined
   if (route.bucket === 'orders') {
     exchange.onEnd = ({ refused, status }) => {
-      if (refused !== null) deps.access.metrics.orderRequests.inc({ outcome: refused })
+      if (refused !== null) deps.metrics.orderRequests.inc({ outcome: refused })
       else if (buyer && status === BOUGHT) deps.usage.order(buyer, request, nowMs)
     }
   }

@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import { RATE_WINDOW_S } from '@shopwire/contract'
 import type { TokenRight } from '@shopwire/contract/dashboard'
+import type { AccessMetrics } from '../../access/metrics.ts'
 import type { TokenEvents } from '../../dashboard/keys/token-events.ts'
 import { proofFor } from '../../dashboard/keys/token-proof.ts'
 import { callerOfToken, type TokenCaller } from '../../dashboard/keys/tokens.ts'
 import { createThrottle } from '../../platform/batching/throttle.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Db } from '../../platform/database/db.ts'
-import type { Metrics } from '../../platform/observability/metrics.ts'
 import { Refusal } from '../../platform/trouble.ts'
 import { bodyNotTaken } from '../read-input.ts'
 import { carriesBody, refuseDeclaredLength } from '../receive-body.ts'
@@ -17,7 +17,7 @@ import type { Exchange, FamilyRoute, RouteFamily } from '../route-family.ts'
 export interface TokensFamilyDeps {
   readonly db: Db
   readonly clock: Clock
-  readonly metrics: Pick<Metrics, 'rateLimited'>
+  readonly metrics: Pick<AccessMetrics, 'rateLimited'>
   readonly events: Pick<TokenEvents, 'open'>
   addressOf(request: IncomingMessage): string
 }

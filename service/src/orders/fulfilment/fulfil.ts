@@ -3,15 +3,16 @@ import type { Db, Tx } from '../../platform/database/db.ts'
 import type { JobEnd } from '../../platform/jobs/job-runner.ts'
 import { assertLease, finishJob, type Job, LeaseLostError } from '../../platform/jobs/jobs.ts'
 import type { Log } from '../../platform/observability/log.ts'
-import type { Metrics } from '../../platform/observability/metrics.ts'
 import type { Span } from '../../platform/observability/tracing.ts'
 import type { LinkVault, PoolPlace } from '../../supply/gift-link.ts'
 import type { Journal } from '../../supply/journal.ts'
+import type { SupplyMetrics } from '../../supply/metrics.ts'
 import type { ObtainFromSuppliers } from '../../supply/obtain.ts'
 import { markPools, PoolUnreadable, returnToPool, takeFromPool } from '../../supply/pool.ts'
 import { type ItemSupply, lockItemSupply, selectItemSupply } from '../../supply/queries.ts'
 import { endRequest, type OverCost, recordReceived } from '../../supply/receive.ts'
 import { type OrderRequestRow, takeOverRequests } from '../../supply/request-queries.ts'
+import type { OrderMetrics } from '../metrics.ts'
 import { countUnassigned, lockOrder, type OpenLine, selectOpenLines } from '../queries.ts'
 import { finishDelivery, keepLinks } from './delivery.ts'
 import { startWaiting, stopWaiting } from './waiting-lines.ts'
@@ -21,7 +22,8 @@ export interface FulfilDeps {
   readonly vault: LinkVault
   readonly clock: Clock
   readonly log: Log
-  readonly metrics: Metrics
+  readonly metrics: Pick<OrderMetrics, 'ordersDelivered' | 'orderDelivery'> &
+    Pick<SupplyMetrics, 'poolsLow' | 'poolLinksSetAside' | 'poolsUnreadable' | 'supplierOverCost'>
   readonly obtain: ObtainFromSuppliers
   readonly journal?: Journal | undefined
 }

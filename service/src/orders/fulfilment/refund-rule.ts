@@ -1,9 +1,9 @@
 import { type Db, type Queryable, sql, type Tx } from '../../platform/database/db.ts'
 import type { Log } from '../../platform/observability/log.ts'
-import type { Metrics } from '../../platform/observability/metrics.ts'
 import { createReminder } from '../../platform/observability/reminder.ts'
 import { Refusal } from '../../platform/trouble.ts'
 import type { LinkVault } from '../../supply/gift-link.ts'
+import type { OrderMetrics } from '../metrics.ts'
 import { cancelOrder } from './finish.ts'
 
 /** When an order that could not be delivered is cancelled and refunded automatically. */
@@ -56,7 +56,7 @@ export interface RefundDeps {
   readonly db: Db
   readonly vault: LinkVault
   readonly log: Log
-  readonly metrics: Metrics
+  readonly metrics: Pick<OrderMetrics, 'refunds' | 'refundRuleHeld'>
   /** Monotonic time of this process, in milliseconds; not affected by changes of the clock. */
   readonly monotonicMs?: () => number
 }

@@ -2,7 +2,7 @@ import { type BatchWriter, createBatchWriter } from '../../platform/batching/bat
 import { type Db, type Queryable, sql } from '../../platform/database/db.ts'
 import type { Removed } from '../../platform/jobs/removal-limit.ts'
 import type { Log } from '../../platform/observability/log.ts'
-import type { Metrics } from '../../platform/observability/metrics.ts'
+import type { OrderMetrics } from '../metrics.ts'
 
 /** What a request is about, as far as its endpoint knows; the rest is known once its answer has been sent. */
 export interface Evidence {
@@ -43,7 +43,7 @@ export const clientAddress = (address: string) => address.slice(0, ADDRESS_LENGT
 /** Records attempts to buy and reads of links after the answers, off the path of the requests. See decision 0021. */
 export function createEvidenceWriter(
   db: Queryable,
-  { log, metrics }: { log: Log; metrics: Metrics },
+  { log, metrics }: { log: Log; metrics: Pick<OrderMetrics, 'evidenceLost'> },
 ): EvidenceWriter {
   return createBatchWriter<EvidenceRow>({
     everyMs: EVERY_MS,

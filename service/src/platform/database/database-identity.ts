@@ -1,9 +1,9 @@
 import { batched } from '../batching/batched.ts'
 import type { Log } from '../observability/log.ts'
-import type { Metrics } from '../observability/metrics.ts'
 import { createReminder } from '../observability/reminder.ts'
 import { every } from '../process/every.ts'
 import { Unavailable } from '../trouble.ts'
+import type { DatabaseMetrics } from './database-metrics.ts'
 import { type Db, type Queryable, sql, type Tx } from './db.ts'
 
 /**
@@ -122,7 +122,11 @@ export interface IdentityWatch {
 const LOOK_EVERY_MS = 1_000
 const BATCH_MAX = 1_000
 
-export function watchDatabaseIdentity(db: Db, log: Log, metrics: Metrics): IdentityWatch {
+export function watchDatabaseIdentity(
+  db: Db,
+  log: Log,
+  metrics: Pick<DatabaseMetrics, 'databaseUnconfirmed'>,
+): IdentityWatch {
   let problem: string | undefined
   const reminder = createReminder()
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
-import type { StatementLabel } from '../observability/metrics.ts'
 import { assert, Unavailable } from '../trouble.ts'
+import { DATABASE_STATEMENTS } from './database-metrics.ts'
 import { untrustedDatabase } from './database-url.ts'
 import { trackWriteHealth } from './write-health.ts'
 
@@ -27,7 +27,7 @@ export interface Statement {
   readonly text: string
   readonly values: readonly unknown[]
   /** Under which its time is measured; "other" without one. */
-  readonly label?: StatementLabel
+  readonly label?: string
 }
 
 /** Runs statements: on the pool, or in one transaction. */
@@ -83,8 +83,8 @@ export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statem
   return { ...known, values }
 }
 
-/** Gives a statement a name of its own among the measured times. */
-export function timed(label: StatementLabel, statement: Statement): Statement {
+/** Gives a statement a name of its own among the measured times. The module lists its names in its metrics.ts. */
+export function timed(label: string, statement: Statement): Statement {
   // The tag has just made the object; a copy would cost every request.
   return Object.assign(statement, { label })
 }
@@ -99,7 +99,7 @@ export function openDatabase(
   options: DatabaseOptions,
   onIdleError: (error: Error) => void,
   onWriteProblem: (problem: string | undefined) => void = () => {},
-  onStatement?: (label: StatementLabel, seconds: number) => void,
+  onStatement?: (label: string, seconds: number) => void,
 ): Db {
   const pool = new pg.Pool({
     connectionString: options.url,
@@ -152,7 +152,7 @@ export function openDatabase(
         throw failed(error)
       } finally {
         if (startedMs !== undefined)
-          onStatement?.(statement.label ?? 'other', (performance.now() - startedMs) / 1000)
+          onStatement?.(statement.label ?? DATABASE_STATEMENTS.other, (performance.now() - startedMs) / 1000)
       }
     }
     return {
@@ -194,7 +194,8 @@ export function openDatabase(
         const result = await work({ ...runner(client), inTransaction: true })
         const startedMs = onStatement && performance.now()
         const { command } = await certainly(client, () => control(client, 'commit'))
-        if (startedMs !== undefined) onStatement?.('commit', (performance.now() - startedMs) / 1000)
+        if (startedMs !== undefined)
+          onStatement?.(DATABASE_STATEMENTS.commit, (performance.now() - startedMs) / 1000)
         // PostgreSQL answers "commit" in a failed transaction with success and rolls back.
         assert(command === 'COMMIT', 'nothing inside a transaction swallows a database error')
         return result

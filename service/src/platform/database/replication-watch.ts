@@ -1,4 +1,4 @@
-import type { Metrics } from '../observability/metrics.ts'
+import type { DatabaseMetrics } from './database-metrics.ts'
 import { type Db, type Queryable, sql } from './db.ts'
 
 interface Standby {
@@ -25,7 +25,7 @@ export function createReplicationWatch({
   monotonicMs = () => performance.now(),
 }: {
   readonly db: Db
-  readonly metrics: Pick<Metrics, 'replicationLag' | 'replicationConnected'>
+  readonly metrics: Pick<DatabaseMetrics, 'replicationLag' | 'replicationConnected'>
   /** One worker reports for all. */
   isLeader(): boolean
   monotonicMs?(): number

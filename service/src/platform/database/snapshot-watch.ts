@@ -1,6 +1,6 @@
 import type { Log } from '../observability/log.ts'
-import type { Metrics } from '../observability/metrics.ts'
 import { createReminder } from '../observability/reminder.ts'
+import type { DatabaseMetrics } from './database-metrics.ts'
 import { type Db, type Queryable, sql } from './db.ts'
 
 /** Whoever keeps dead rows from being removed: a session, a prepared transaction or a replication slot. */
@@ -31,7 +31,7 @@ export function createSnapshotWatch({
 }: {
   readonly db: Db
   readonly log: Log
-  readonly metrics: Pick<Metrics, 'oldestSnapshot'>
+  readonly metrics: Pick<DatabaseMetrics, 'oldestSnapshot'>
   /** One worker reports for all. */
   isLeader(): boolean
   monotonicMs?(): number

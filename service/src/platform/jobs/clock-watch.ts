@@ -1,13 +1,13 @@
 import type { Clock } from '../clock.ts'
 import { type Db, type Queryable, sql } from '../database/db.ts'
 import type { Log } from '../observability/log.ts'
-import type { Metrics } from '../observability/metrics.ts'
+import type { WorkerMetrics } from './job-metrics.ts'
 import { CLOCK_STEP_MS_MIN, LEASE_MS, releaseFrozenJobs } from './jobs.ts'
 
 export interface ClockWatchDeps {
   readonly db: Db
   readonly log: Log
-  readonly metrics: Metrics
+  readonly metrics: Pick<WorkerMetrics, 'databaseClockOffset' | 'timeUntrusted' | 'databaseClockSteps'>
   /** This process's idea of the time of day. */
   readonly clock: Clock
   /** A monotonic clock. */

@@ -1,9 +1,9 @@
 import type { Db } from '../database/db.ts'
 import type { Log } from '../observability/log.ts'
-import type { JobOutcome, Metrics } from '../observability/metrics.ts'
 import type { Span } from '../observability/tracing.ts'
 import { Unavailable } from '../trouble.ts'
 import { createClaimWindow } from './claim-window.ts'
+import type { JobMetrics, JobOutcome } from './job-metrics.ts'
 import { extendLeases, failJob, type Job, type Lane, LEASE_MS, LeaseLostError, postponeJob } from './jobs.ts'
 
 /** How a job ended. `done` means the work removed it in its own transaction. */
@@ -29,7 +29,7 @@ export interface JobRunnerOptions {
   /** Of the slots, how many jobs may have whose last run failed: they may take long and fail again. Without it, there are none. */
   readonly failingMax?: number
   readonly log: Log
-  readonly metrics: Pick<Metrics, 'jobsClaimed' | 'jobsEnded' | 'deadLetters'>
+  readonly metrics: Pick<JobMetrics, 'jobsClaimed' | 'jobsEnded' | 'deadLetters'>
   /** Begins the span of a run, while tracing is on. */
   trace?: ((job: Job) => Promise<Span>) | undefined
   work(job: Job, span?: Span): Promise<JobEnd>

@@ -1,5 +1,6 @@
 import { type Queryable, sql, type Tx, timed } from '../database/db.ts'
 import { assert } from '../trouble.ts'
+import { JOB_STATEMENTS } from './job-metrics.ts'
 
 /** One job, leased by one worker. */
 export interface Job {
@@ -60,7 +61,7 @@ export async function claimJobs(
 ): Promise<Claimed> {
   const rows = await db.many<{ as_of: Date } & (ClaimedJob | { subject: null })>(
     timed(
-      'claim_jobs',
+      JOB_STATEMENTS.claimJobs,
       sql`
     with clock as materialized (
       select clock_timestamp() as now
@@ -107,7 +108,7 @@ export async function claimJobs(
 export const extendLeases = (db: Queryable, queue: string, jobs: readonly Job[], leaseMs: number) =>
   db.run(
     timed(
-      'extend_leases',
+      JOB_STATEMENTS.extendLeases,
       sql`
     with held as materialized (
       select j.account_id, j.subject
@@ -179,7 +180,7 @@ export const postponeJob = (
 ) =>
   db.run(
     timed(
-      'postpone_job',
+      JOB_STATEMENTS.postponeJob,
       sql`
     update jobs
        set run_at = case

@@ -1,7 +1,7 @@
 import { type Db, type Queryable, sql, type Tx } from '../database/db.ts'
 import type { Log } from '../observability/log.ts'
-import type { Metrics } from '../observability/metrics.ts'
 import { createReminder } from '../observability/reminder.ts'
+import type { WorkerMetrics } from './job-metrics.ts'
 
 /** What is removed for good once it is old enough. The journal by days of files, everything else by rows. */
 export const REMOVALS = ['links', 'events', 'evidence', 'journal'] as const
@@ -33,7 +33,10 @@ export interface RemovalLimit {
  * A clock that is wrong without anybody noticing makes everything look old. So what is removed within an hour is limited, to more than any
  * ordinary hour needs; beyond it removal stops until an operator has looked.
  */
-export function createRemovalLimit(db: Db, { log, metrics }: { log: Log; metrics: Metrics }): RemovalLimit {
+export function createRemovalLimit(
+  db: Db,
+  { log, metrics }: { log: Log; metrics: Pick<WorkerMetrics, 'removalsHeld'> },
+): RemovalLimit {
   const reminder = createReminder()
   const held = new Set<Removal>()
   metrics.removalsHeld.from(() => REMOVALS.map((kind) => [{ kind }, held.has(kind) ? 1 : 0]))

@@ -1,5 +1,5 @@
 import { type Db, type Queryable, sql } from '../database/db.ts'
-import type { Metrics } from '../observability/metrics.ts'
+import type { WorkerMetrics } from './job-metrics.ts'
 
 /** How often a worker reports; one that was silent for three times as long is taken for dead. */
 export const HEARTBEAT_EVERY_MS = 3_000
@@ -69,7 +69,7 @@ export const readWorkers = (db: Queryable) =>
 const STALE_MS = 15_000
 
 /** For API processes: the metrics of a worker that was killed are gone with it. `look` is to be called every few seconds. */
-export function watchWorkers(db: Db, metrics: Metrics) {
+export function watchWorkers(db: Db, metrics: Pick<WorkerMetrics, 'workersAlive' | 'workerLastSeen'>) {
   let known: { workers: Workers; lookedMs: number } | undefined
   const fresh = () => (known && performance.now() - known.lookedMs < STALE_MS ? known.workers : undefined)
   metrics.workersAlive.from(() => fresh()?.alive)

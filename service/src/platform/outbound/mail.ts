@@ -4,8 +4,8 @@ import { type Db, type Queryable, sql } from '../database/db.ts'
 import { KekMissing, type Keyring, type RowBinding } from '../encryption/encryption.ts'
 import type { SealedColumn } from '../encryption/re-encrypt.ts'
 import type { Log } from '../observability/log.ts'
-import type { Metrics } from '../observability/metrics.ts'
 import { newId } from '../text/ids.ts'
+import type { OutboundMetrics } from './outbound-metrics.ts'
 
 /** A mail in plain text: plain words, at most one link, nothing that reports whether it was opened. */
 export interface Mail {
@@ -24,7 +24,7 @@ export interface MailSenderDeps {
   readonly keyring: Keyring
   readonly clock: Clock
   readonly log: Log
-  readonly metrics: Pick<Metrics, 'mailGivenUp'>
+  readonly metrics: Pick<OutboundMetrics, 'mailGivenUp'>
   /** Undefined: no mail server is configured; mail waits. */
   readonly send: SendMail | undefined
 }

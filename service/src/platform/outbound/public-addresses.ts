@@ -1,6 +1,6 @@
 import { connect } from 'node:tls'
 import type { Log } from '../observability/log.ts'
-import type { Metrics } from '../observability/metrics.ts'
+import type { OutboundMetrics } from './outbound-metrics.ts'
 
 /** How callers and people reach the store, by what it serves. */
 export type PublicAddresses = Readonly<Record<'api' | 'dashboard', string | undefined>>
@@ -25,7 +25,7 @@ export function createPublicAddressWatch({
 }: {
   readonly addresses: PublicAddresses
   readonly log: Log
-  readonly metrics: Pick<Metrics, 'certificateExpiry' | 'publicAddressReachable'>
+  readonly metrics: Pick<OutboundMetrics, 'certificateExpiry' | 'publicAddressReachable'>
   /** One worker reports for all. */
   isLeader(): boolean
 }): () => Promise<void> {

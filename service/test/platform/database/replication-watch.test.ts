@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Db } from '../../../src/platform/database/db.ts'
 import { createReplicationWatch } from '../../../src/platform/database/replication-watch.ts'
-import { createMetrics } from '../../../src/platform/observability/metrics.ts'
+import { createMetrics } from '../../../src/programs/metrics.ts'
 import { asSuperuser, openTestDatabase } from '../../../testing/database.ts'
 
 const LAG = 'shopwire_replication_lag_seconds'

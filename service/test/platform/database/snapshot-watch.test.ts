@@ -2,7 +2,7 @@ import pg from 'pg'
 import { expect, test } from 'vitest'
 import { createSnapshotWatch } from '../../../src/platform/database/snapshot-watch.ts'
 import { createLog } from '../../../src/platform/observability/log.ts'
-import { createMetrics } from '../../../src/platform/observability/metrics.ts'
+import { createMetrics } from '../../../src/programs/metrics.ts'
 import { openTestDatabase } from '../../../testing/database.ts'
 
 test('a snapshot that is held for a minute is reported with its session, again after five minutes, and no longer when it ends', async () => {

@@ -6,7 +6,7 @@ import type { Db } from '../../../src/platform/database/db.ts'
 import { acceptClock, createDatabaseTime, type DatabaseTime } from '../../../src/platform/jobs/clock-watch.ts'
 import { claimJobs, extendLeases, LEASE_MS, postponeJob, wakeJob } from '../../../src/platform/jobs/jobs.ts'
 import { createLog } from '../../../src/platform/observability/log.ts'
-import { createMetrics, type Metrics } from '../../../src/platform/observability/metrics.ts'
+import { createMetrics, type Metrics } from '../../../src/programs/metrics.ts'
 import { createWorker } from '../../../src/programs/worker-program.ts'
 import { openTestDatabase, type TestDatabase } from '../../../testing/database.ts'
 

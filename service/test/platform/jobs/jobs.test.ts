@@ -15,7 +15,7 @@ import {
   wakeJob,
 } from '../../../src/platform/jobs/jobs.ts'
 import { createLog } from '../../../src/platform/observability/log.ts'
-import { createMetrics } from '../../../src/platform/observability/metrics.ts'
+import { createMetrics } from '../../../src/programs/metrics.ts'
 import { asSuperuser, openTestDatabase, type TestDatabase } from '../../../testing/database.ts'
 
 const QUEUE = 'test'

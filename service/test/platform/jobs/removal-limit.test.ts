@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { sql } from '../../../src/platform/database/db.ts'
 import { createRemovalLimit, type Removal, readRemovals } from '../../../src/platform/jobs/removal-limit.ts'
 import { createLog } from '../../../src/platform/observability/log.ts'
-import { createMetrics } from '../../../src/platform/observability/metrics.ts'
+import { createMetrics } from '../../../src/programs/metrics.ts'
 import { runAdminOn } from '../../../testing/admin.ts'
 import { openShop, type Shop } from '../../../testing/shop.ts'
 

@@ -1,6 +1,8 @@
+import { globSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { Durations } from '../../../src/platform/observability/durations.ts'
-import { createMetrics, type ProcessKind } from '../../../src/platform/observability/metrics.ts'
+import type { ProcessKind } from '../../../src/platform/observability/metric-registry.ts'
+import { createMetrics } from '../../../src/programs/metrics.ts'
 
 const seriesIn = (text: string, series: string) =>
   text.split('\n').find((line) => line.startsWith(`${series} `))
@@ -43,6 +45,19 @@ test('metrics are named as Prometheus expects, and each says what to do when it 
     if (type === 'histogram') expect(name).toMatch(/_seconds$/)
     expect(help, name).toMatch(/\.$/)
     expect(action, name).toMatch(/\.$/)
+  }
+})
+
+test('every statement that is timed under a name of its own has a timer, so none is measured as "other" by mistake', () => {
+  const files = globSync(`${import.meta.dirname}/../../../src/**/*.ts`)
+  const labels = files.flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/\btimed\(\s*([^,:]+),/g)].map(([, label]) => label),
+  )
+  expect(labels).toContain('ORDER_STATEMENTS.placeOrder')
+  const timers = Object.keys(createMetrics('test').statementTimers)
+  for (const label of labels) {
+    const [, name = ''] = /^[A-Z]+_STATEMENTS\.(\w+)$/.exec(label ?? '') ?? []
+    expect(timers, label).toContain(name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
   }
 })
 

@@ -7,13 +7,13 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { statement } from '../../../src/platform/database/db.ts'
 import { localKeks, openKeyring } from '../../../src/platform/encryption/encryption.ts'
 import { createLog } from '../../../src/platform/observability/log.ts'
-import { createMetrics } from '../../../src/platform/observability/metrics.ts'
 import {
   createMailSender,
   deleteOldMail,
   queueMail,
   smtpSender,
 } from '../../../src/platform/outbound/mail.ts'
+import { createMetrics } from '../../../src/programs/metrics.ts'
 import { openTestDatabase, type TestDatabase } from '../../../testing/database.ts'
 
 const keyring = openKeyring(localKeks(new Map([['k1', randomBytes(32)]]), 'k1'))

@@ -4,8 +4,8 @@ import { createServer } from 'node:tls'
 import { createAuthority } from '@shopwire/engines'
 import { expect, test } from 'vitest'
 import { createLog } from '../../../src/platform/observability/log.ts'
-import { createMetrics } from '../../../src/platform/observability/metrics.ts'
 import { createPublicAddressWatch } from '../../../src/platform/outbound/public-addresses.ts'
+import { createMetrics } from '../../../src/programs/metrics.ts'
 
 const DAY_S = 86_400
 const EXPIRY = 'shopwire_certificate_expiry_timestamp_seconds'

@@ -1,0 +1,61 @@
+import { API, BUCKETS, type MetricRegistry, WORKER } from '../platform/observability/metric-registry.ts'
+
+export type OrderMetrics = ReturnType<typeof orderMetrics>
+
+export const ORDER_STATEMENTS = {
+  placeOrder: 'place_order',
+  readOrder: 'read_order',
+  listOrders: 'list_orders',
+} as const
+
+export function orderMetrics(registry: MetricRegistry) {
+  return {
+    evidenceLost: registry.counter(API, {
+      name: 'shopwire_evidence_lost_total',
+      help: 'Attempts to buy and reads of links that could not be recorded as evidence for disputes.',
+      action:
+        'Read the err field of the line "evidence of requests was lost": the database was unavailable or refused the insert.',
+    }),
+    ordersDelivered: registry.counter(WORKER, {
+      name: 'shopwire_orders_delivered_total',
+      help: 'Orders that this worker delivered.',
+      action:
+        'If it does not rise while shopwire_orders_waiting grows, look at the lines "fulfilment attempt".',
+    }),
+    ordersDeliveredByHand: registry.counter(WORKER, {
+      name: 'shopwire_orders_delivered_by_hand_total',
+      help: 'Orders that operators delivered, read from the audit log by one worker.',
+      action: 'None: it completes the sum of delivered orders.',
+    }),
+    orderDelivery: registry
+      .histogram(WORKER, BUCKETS.waits, {
+        name: 'shopwire_order_delivery_seconds',
+        help: 'Time from paid to delivered, for orders that a worker delivered.',
+        action:
+          'Look at stock (shopwire_pools_empty), at suppliers, and at shopwire_queue_oldest_due_seconds{queue="fulfil"}.',
+      })
+      .labels({}),
+    refunds: registry.counter(WORKER, {
+      name: 'shopwire_refunds_total',
+      help: 'Orders that were cancelled and refunded, by cause. Those of operators are read from the audit log by one worker.',
+      action:
+        'Cause "refund_rule": orders could not be delivered in time; see shopwire-admin orders waiting.',
+      labels: { cause: ['operator', 'refund_rule'] },
+    }),
+    refundRuleHeld: registry.gauge(WORKER, {
+      name: 'shopwire_refund_rule_held',
+      help: '1 while the refund rule has reached its limit and waits for an operator.',
+      action: 'Look at shopwire-admin orders waiting and at the clocks, then refunds release.',
+    }),
+    ordersWaiting: registry.reading(WORKER, {
+      name: 'shopwire_orders_waiting',
+      help: 'Orders that are paid and not delivered.',
+      action: 'shopwire-admin orders waiting lists them with the reason.',
+    }),
+    ordersOldestWaiting: registry.reading(WORKER, {
+      name: 'shopwire_orders_oldest_waiting_seconds',
+      help: 'Age of the oldest order that is paid and not delivered; 0 when there is none.',
+      action: 'shopwire-admin orders waiting lists it first, with the reason.',
+    }),
+  }
+}
