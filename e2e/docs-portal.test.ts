@@ -25,7 +25,7 @@ const MAIN_PAGES = [
   'guides/buy-exactly-once',
   'guides/receive-webhooks',
   'reference/endpoints',
-  'reference/errors/authentication_failed',
+  'reference/errors',
   'operating',
 ]
 
@@ -76,7 +76,7 @@ test('search finds a page and requests nothing from another host', async () => {
   await page.locator('#localsearch-input').fill('idempotency conflict')
   const first = page.locator('#localsearch-list a').first()
   await first.waitFor()
-  expect(await first.getAttribute('href')).toContain('reference/errors/idempotency_conflict')
+  expect(await first.getAttribute('href')).toContain('reference/errors#idempotency_conflict')
   await page.context().close()
 })
 

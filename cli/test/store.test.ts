@@ -102,7 +102,7 @@ describe('exit codes', () => {
     const { code, stderr } = await shopwire(['orders'], { env: envOf({ ...store.emulator, ...account }) })
     expect(code).toBe(3)
     expect(stderr).toMatch(/Request req_/)
-    expect(stderr).toContain('/docs/reference/errors/insufficient_scope')
+    expect(stderr).toContain('/docs/reference/errors#insufficient_scope')
   })
 
   test('names the page about an error only when the store serves it', async () => {
@@ -121,14 +121,14 @@ describe('exit codes', () => {
     const { port } = server.address() as AddressInfo
     const env = { ...store.env, SHOPWIRE_BASE_URL: `http://127.0.0.1:${port}/v1` }
     try {
-      const page = `http://127.0.0.1:${port}/docs/reference/errors/insufficient_scope`
+      const page = `http://127.0.0.1:${port}/docs/reference/errors#insufficient_scope`
       const without = await shopwire(['balance'], { env })
       expect(without).toMatchObject({ code: 3, stderr: expect.stringContaining('lacks a scope') })
       expect(without.stderr).not.toContain('/docs/')
       expect((await shopwire(['balance', '--json'], { env })).stderr).not.toContain('doc_url')
       isServed = true
       expect((await shopwire(['balance'], { env })).stderr).toContain(page)
-      expect(asked).toContain('/docs/reference/errors/insufficient_scope')
+      expect(asked).toContain('/docs/reference/errors')
     } finally {
       server.close()
       server.closeAllConnections()

@@ -77,17 +77,15 @@ async function writeTwins(all: readonly Page[]) {
       return { ...item, page }
     }),
   }))
-  const errors = all.filter(({ path }) => /^reference\/errors\/(?!index)/.test(path))
   const index = [
     `# Shopwire\n\n> ${SUMMARY}\n\nEvery page is also available as Markdown: put \`.md\` after its address. All of them in one file: [llms-full.txt](/docs/llms-full.txt).`,
     ...listed.map(
       ({ text, items }) =>
         `## ${text}\n\n${items.map((item) => `- [${item.text}](/docs/${item.page.path}): ${firstWords(item.page)}`).join('\n')}`,
     ),
-    `## Errors\n\n${errors.map(({ path }) => `- [${path.replace(/.*\/|\.md$/g, '')}](/docs/${path})`).join('\n')}`,
   ]
   await writeFile(join(SITE, 'llms.txt'), `${index.join('\n\n')}\n`)
-  const inOrder = [...listed.flatMap(({ items }) => items.map(({ page }) => page)), ...errors]
+  const inOrder = listed.flatMap(({ items }) => items.map(({ page }) => page))
   const full = inOrder.map((page) => `<!-- /docs/${page.path} -->\n${twinOf(page, all).trim()}`)
   await writeFile(join(SITE, 'llms-full.txt'), `${full.join('\n\n')}\n`)
 }

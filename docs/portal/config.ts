@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { errorTypes } from '@shopwire/contract'
 import { defineConfig } from 'vitepress'
-import { type Entry, SECTIONS } from './pages.ts'
+import { SECTIONS } from './pages.ts'
 
 const BASE = '/docs/'
 /** Read and removed by build.ts. */
@@ -28,6 +27,7 @@ export default defineConfig({
     "A self-hosted store that sells digital goods to other companies' servers over a signed HTTP API.",
   cleanUrls: true,
   lastUpdated: false,
+  markdown: { anchor: { slugify: slugOf } },
   transformPageData({ relativePath, frontmatter }) {
     // A page that is not in the sidebar has no previous or next page.
     if (!listed.has(relativePath)) Object.assign(frontmatter, { prev: false, next: false })
@@ -59,15 +59,17 @@ export default defineConfig({
     ],
     sidebar: SECTIONS.map(({ text, items }) => ({
       text,
-      items: items.map(sidebarItem),
+      items: items.map(({ text, link }) => ({ text, link: `/${link}` })),
     })),
     docFooter: { prev: 'Previous', next: 'Next' },
   },
 })
 
-function sidebarItem({ text, link }: Entry) {
-  const item = { text, link: `/${link}` }
-  if (link !== 'reference/errors/') return item
-  const types = Object.keys(errorTypes).map((type) => ({ text: type, link: `/${link}${type}` }))
-  return { ...item, collapsed: true, items: types }
+/** As Git hosts make anchors of headings: `price_changed` keeps its underscore, and a link works in both places. */
+function slugOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replace(/\s/g, '-')
 }

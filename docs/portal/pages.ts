@@ -28,7 +28,7 @@ export const DOWNLOADS: Readonly<Record<string, string>> = {
   'docs/ratios.svg': 'ratios.svg',
 }
 
-export interface Entry {
+interface Entry {
   readonly text: string
   /** Without `.md`; a folder ends in a slash. */
   readonly link: string
@@ -90,7 +90,7 @@ export const SECTIONS: readonly { readonly text: string; readonly items: readonl
       { text: 'Overview', link: 'reference/' },
       { text: 'Endpoints', link: 'reference/endpoints' },
       { text: 'Events', link: 'reference/events' },
-      { text: 'Errors', link: 'reference/errors/' },
+      { text: 'Errors', link: 'reference/errors' },
       { text: 'Limits', link: 'reference/limits' },
       { text: 'Headers', link: 'reference/headers' },
       { text: 'Dashboard roles', link: 'reference/dashboard-roles' },

@@ -307,7 +307,7 @@ test('serves the docs page that an error links to', async () => {
     .catch((error: { docUrl: string }) => error)
   const page = await fetch((refused as { docUrl: string }).docUrl)
   expect(page.headers.get('content-type')).toBe('text/plain; charset=utf-8')
-  expect(await page.text()).toContain('# `not_found`')
+  expect(await page.text()).toContain('## `not_found`')
   expect((await fetch(`${emulator.url}/docs/reference/signature-mistakes`)).status).toBe(200)
   expect((await fetch(`${emulator.url}/docs/reference/../../package.json`)).status).toBe(404)
 })

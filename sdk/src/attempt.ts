@@ -123,7 +123,7 @@ function refusal(response: Response, body: Record<string, unknown> | undefined, 
 }
 
 function docUrl({ origin, pathname }: URL, type: string): string {
-  return `${origin}${pathname.slice(0, pathname.indexOf(`${BASE_PATH}/`))}/docs/reference/errors/${encodeURIComponent(type)}`
+  return `${origin}${pathname.slice(0, pathname.indexOf(`${BASE_PATH}/`))}/docs/reference/errors#${encodeURIComponent(type)}`
 }
 
 /** fetch says "fetch failed" and hides the reason one level deeper. */

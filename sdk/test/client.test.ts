@@ -246,7 +246,7 @@ describe('answers', () => {
         requestId: 'req_test',
         attempts: 1,
       })
-      expect(error.docUrl).toBe(`${new URL(server.baseUrl).origin}/docs/reference/errors/${type}`)
+      expect(error.docUrl).toBe(`${new URL(server.baseUrl).origin}/docs/reference/errors#${type}`)
     },
   )
 })

@@ -60,7 +60,7 @@ function nameOf({ method, path }: Route): string {
 }
 
 function link(type: ErrorType): string {
-  return `[\`${type}\`](errors/${type}.md)`
+  return `[\`${type}\`](errors.md#${type})`
 }
 
 function scopeOf({ scope, scopeWhenUrl }: Route): string {

@@ -1,5 +1,5 @@
 import { endpointsPage } from './endpoints-page.ts'
-import { errorPages } from './error-pages.ts'
+import { errorsPage } from './errors-page.ts'
 import { eventsPage } from './events-page.ts'
 import { headersPage } from './headers-page.ts'
 import { limitsPage } from './limits-page.ts'
@@ -11,10 +11,10 @@ export function referencePages(): { path: string; text: string }[] {
   return [
     { path: 'docs/reference/dashboard-roles.md', text: rolesPage() },
     { path: 'docs/reference/endpoints.md', text: endpointsPage() },
+    { path: 'docs/reference/errors.md', text: errorsPage() },
     { path: 'docs/reference/events.md', text: eventsPage() },
     { path: 'docs/reference/headers.md', text: headersPage() },
     { path: 'docs/reference/limits.md', text: limitsPage() },
     { path: 'docs/reference/signature-mistakes.md', text: mistakesPage() },
-    ...errorPages(),
   ]
 }

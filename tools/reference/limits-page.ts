@@ -274,7 +274,7 @@ function row(what: string, of: LimitName[], value: string, beyond: string): Row 
 }
 
 function link(type: contract.ErrorType): string {
-  return `[\`${type}\`](errors/${type}.md)`
+  return `[\`${type}\`](errors.md#${type})`
 }
 
 function numbersOf(module: Record<string, unknown>): LimitName[] {

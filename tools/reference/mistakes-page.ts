@@ -23,7 +23,7 @@ export function mistakesPage(): string {
     madeFrom('the contract'),
     '# Signature mistakes',
     '',
-    `A wrong signature is answered with 401 [\`authentication_failed\`](errors/authentication_failed.md) and no reason: a reason would`,
+    `A wrong signature is answered with 401 [\`authentication_failed\`](errors.md#authentication_failed) and no reason: a reason would`,
     `help an attacker. The owner of a key may know more. These are the ${MISTAKES.length} mistakes that the`,
     '[emulator](../../emulator/README.md#the-page) and [`shopwire doctor signature`](command-line.md#doctor-signature) recognise: they compare the',
     'received signature with the one that each mistake would produce, and name the mistake and the fix. Two at once are recognised',

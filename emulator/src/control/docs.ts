@@ -9,7 +9,7 @@ const PARTS = ['reference', 'guides', 'start']
 /**
  * The documentation pages that errors, `doctor` and `golive` link to, by path. They are served as
  * Markdown, because the built portal is larger than the emulator.
- * `/docs/reference/errors/not_found` is `reference/errors/not_found.md`.
+ * `/docs/reference/errors` is `reference/errors.md`.
  */
 export async function readDocs() {
   const paths = new Map<string, URL>()

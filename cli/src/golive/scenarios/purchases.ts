@@ -77,7 +77,7 @@ export const purchases: readonly Scenario[] = [
     does: 'The price goes up just before the order arrives.',
     means: 'You pay more than your customer paid you.',
     fix: 'Send expected_price_cents with every line, as the customer saw it. After price_changed show the new price and ask; do not buy by yourself.',
-    docs: 'reference/errors/price_changed.md',
+    docs: 'reference/errors.md#price_changed',
     run: keepsToThePrice,
   },
   {
@@ -87,7 +87,7 @@ export const purchases: readonly Scenario[] = [
     does: 'The item is gone just before the order arrives.',
     means: 'A customer waits for an order that does not exist, or the order is retried without end.',
     fix: 'item_unavailable is final for this cart: inform the customer and refund the payment.',
-    docs: 'reference/errors/item_unavailable.md',
+    docs: 'reference/errors.md#item_unavailable',
     run: takesSoldOut,
   },
   {
@@ -97,7 +97,7 @@ export const purchases: readonly Scenario[] = [
     does: 'The balance is empty.',
     means: 'Retries use up the 20 order attempts a minute, and delay the alert you need.',
     fix: 'Retrying does not help against insufficient_funds. Stop, raise an alert, fund the balance; then the same key can be used.',
-    docs: 'reference/errors/insufficient_funds.md',
+    docs: 'reference/errors.md#insufficient_funds',
     run: takesNoFunds,
   },
   {
@@ -107,7 +107,7 @@ export const purchases: readonly Scenario[] = [
     does: `The store is closed: 503 store_closed. Requests are counted for up to ${WATCH_MS / 1000} seconds.`,
     means: 'Attempts are used up, and customers see purchases that do not exist.',
     fix: 'After 503 look at GET /status before the order is sent again, and only send it when the store is open. Until then inform the customer, or queue the purchase.',
-    docs: 'reference/errors/store_closed.md',
+    docs: 'reference/errors.md#store_closed',
     run: leavesTheClosedStoreAlone,
   },
   {
@@ -117,7 +117,7 @@ export const purchases: readonly Scenario[] = [
     does: `The store's clock is ${SKEW_MS / 1000} seconds ahead, then right again.`,
     means: 'Every request is refused, and a retry with the same clock cannot succeed.',
     fix: 'After timestamp_out_of_range take the time from the Date header of that answer, as the SDK does, or stop and raise an alert. Synchronise the clock by NTP.',
-    docs: 'reference/errors/timestamp_out_of_range.md',
+    docs: 'reference/errors.md#timestamp_out_of_range',
     run: bearsAnotherClock,
   },
 ]

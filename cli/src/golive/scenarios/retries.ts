@@ -44,7 +44,7 @@ export const retries: readonly Scenario[] = [
     does: 'The store answers 408 once: the body came too slowly.',
     means: 'A short network problem loses a sale.',
     fix: 'Send the same request again with a fresh timestamp and nonce.',
-    docs: 'reference/errors/request_timeout.md',
+    docs: 'reference/errors.md#request_timeout',
     run: boughtOnceDespite({ name: 'slow_body' }),
   },
   {
@@ -54,7 +54,7 @@ export const retries: readonly Scenario[] = [
     does: `The store answers 429 once, with Retry-After: ${RETRY_AFTER_S}.`,
     means: 'Under peak load sales are lost, or you stay limited because you keep sending.',
     fix: 'Wait for Retry-After, then send the same request again with a fresh signature.',
-    docs: 'reference/errors/rate_limited.md',
+    docs: 'reference/errors.md#rate_limited',
     run: waitsForRetryAfter('req'),
   },
   {
@@ -64,7 +64,7 @@ export const retries: readonly Scenario[] = [
     does: `The store answers 429 for the bucket of orders once, with Retry-After: ${RETRY_AFTER_S}.`,
     means: 'Under peak load sales are lost, or you stay limited because you keep sending.',
     fix: 'Wait for Retry-After, then send the same request again with a fresh signature. Queue orders on your side when 20 a minute are too few.',
-    docs: 'reference/errors/rate_limited.md',
+    docs: 'reference/errors.md#rate_limited',
     run: waitsForRetryAfter('orders'),
   },
   {
@@ -75,7 +75,7 @@ export const retries: readonly Scenario[] = [
     means:
       'A sale is lost, a customer sees a purchase that does not exist, or your orders add to the load that keeps the store from answering.',
     fix: `After 503 the outcome is unknown: look at GET /status, and when the api is up, send the order again. ${retryWithTheSameKey}`,
-    docs: 'reference/errors/service_unavailable.md',
+    docs: 'reference/errors.md#service_unavailable',
     run: looksBeforeItRetries({ name: 'unavailable' }),
   },
   {
@@ -85,7 +85,7 @@ export const retries: readonly Scenario[] = [
     does: 'The store buys, and answers 503 because it could not confirm the commit.',
     means: 'Your customer gets nothing for an order you paid, or you pay for two.',
     fix: `After 503 the outcome is unknown. ${retryWithTheSameKey}`,
-    docs: 'reference/errors/service_unavailable.md',
+    docs: 'reference/errors.md#service_unavailable',
     run: boughtOnceDespite({ name: 'unavailable', after_commit: true }),
   },
   {
@@ -95,7 +95,7 @@ export const retries: readonly Scenario[] = [
     does: 'The store buys, and answers 500.',
     means: 'Your customer gets nothing for an order you paid, or you pay for two.',
     fix: `500 says nothing about the order. ${retryWithTheSameKey}`,
-    docs: 'reference/errors/internal_error.md',
+    docs: 'reference/errors.md#internal_error',
     run: boughtOnceDespite({ name: 'server_error', after_commit: true }),
   },
   {
@@ -105,7 +105,7 @@ export const retries: readonly Scenario[] = [
     does: 'The store has too much to do and refuses the order once: 503 with Retry-After: 2.',
     means: 'Sales are lost in the busiest minutes, or your retries keep the store busy.',
     fix: 'Wait for Retry-After and look at GET /status, then send the same request again with a fresh signature.',
-    docs: 'reference/errors/service_unavailable.md',
+    docs: 'reference/errors.md#service_unavailable',
     run: looksBeforeItRetries({ name: 'overloaded' }),
   },
   {

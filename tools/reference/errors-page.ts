@@ -1,0 +1,87 @@
+import {
+  BASE_PATH,
+  type ErrorType,
+  errorTypes,
+  type Retry,
+  type Route,
+  routes,
+  unroutedErrors,
+} from '@shopwire/contract'
+import { errorTexts } from './error-texts.ts'
+import { madeFrom, table, wrapped } from './markdown.ts'
+
+const SOURCE = 'contract/src/errors.ts and tools/reference/error-texts.ts'
+
+/** In the table, and at the top of the section. */
+const AGAIN: Readonly<Record<Retry, string>> = {
+  no: 'no',
+  after_change: 'once the cause is gone',
+  after_wait: 'after a wait',
+  fresh_signature: 'at once',
+}
+
+/** The heading of a section is the type alone: the SDK links to it as an anchor. */
+export function errorsPage(): string {
+  const types = Object.keys(errorTypes) as ErrorType[]
+  const rows = types.map((type) => {
+    const { status, meaning, retry } = errorTypes[type]
+    return [String(status), `[\`${type}\`](#${type})`, meaning, AGAIN[retry]]
+  })
+  return `${madeFrom(SOURCE)}
+# Errors
+
+Every refusal has this form:
+
+\`\`\`json
+{"error": {"type": "price_changed", "message": "A price is not the expected one: …"}}
+\`\`\`
+
+Branch on \`type\`: it is stable and always has the same status. \`message\` is for people and may change. Log the
+\`X-Request-Id\` of the answer, and quote it when you contact the store.
+
+To send a request **again** means the same method, path and body with a new timestamp, nonce and signature. For an order
+that includes the idempotency key and the cart, so a retry never buys twice.
+
+| Again? | |
+|---|---|
+| no | The same request fails every time. |
+| once the cause is gone | The request is valid; something else has to change first. |
+| after a wait | Nothing has to change. Wait as long as \`Retry-After\` says, or back off when it is absent. |
+| at once | Nothing has to change but timestamp, nonce and signature. |
+
+## All types
+
+${table(['Status', '`type`', 'Meaning', 'Again?'], rows)}
+
+${types.map(section).join('\n')}`
+}
+
+function section(type: ErrorType): string {
+  const { status, retry } = errorTypes[type]
+  const { when, todo } = errorTexts[type]
+  return `## \`${type}\`
+
+${wrapped(`**${status}** · ${where(type)} · Again: **${AGAIN[retry]}**`)}
+
+${list('When', when)}
+
+${list('What to do', todo)}
+`
+}
+
+function list(title: string, items: readonly string[]): string {
+  const [first = '', ...others] = items
+  if (others.length === 0) return wrapped(`**${title}:** ${first}`)
+  return [`**${title}:**`, '', ...items.map((item) => wrapped(`- ${item}`, '  '))].join('\n')
+}
+
+function where(type: ErrorType): string {
+  if (type === 'method_not_allowed') return 'any path'
+  const all: readonly Route[] = routes
+  const found = all.filter(({ errors }) => errors.includes(type))
+  const names = found.map(({ method, path }) => `\`${method} ${BASE_PATH}${path}\``)
+  if (found.length === all.length) return 'every endpoint'
+  if (found.length === all.length - 1) return `every endpoint but \`GET ${BASE_PATH}/status\``
+  const isUnrouted = (unroutedErrors as readonly ErrorType[]).includes(type)
+  return [...names, ...(isUnrouted ? ['any path that does not exist'] : [])].join(', ')
+}
