@@ -45,7 +45,7 @@ export const FULL_ONLY: Readonly<Record<string, string>> = {
     'a flood; overload.test.ts is another, and service/test/access/forged-requests a smaller one',
   'e2e/golive-ways.test.ts': '47 broken shops; golive.test.ts runs every scenario on one that works',
   'e2e/incidents.test.ts':
-    'ten runbooks; restores.test.ts and encryption-keys.test.ts do what two of them say',
+    'ten incidents of the runbooks; restores.test.ts and encryption-keys.test.ts do what two of them say',
   'e2e/key-rotation.test.ts':
     'a new key under load; encryption-keys.test.ts re-encrypts, and the service tests how',
   'e2e/observability.test.ts': 'waits for metrics to come and go; monitoring.test.ts scrapes them',

@@ -97,7 +97,7 @@ test('threat 11: a full disk is reported by /readyz, /status, log and metric wit
   expect(['200', '503']).toEqual(expect.arrayContaining([...seenAtOther]))
   expect(await readyz()).toContain('its disk is full')
 
-  // As docs/runbooks/disk-full.md says, with the filler for the reserve that the page has operators keep.
+  // As docs/runbooks/machines.md says, with the filler for the reserve that the page has operators keep.
   const page = async (mark: string) => {
     const env = {
       PATH: `${findPostgres()}:${process.env.PATH}`,
@@ -106,7 +106,7 @@ test('threat 11: a full disk is reported by /readyz, /status, log and metric wit
       RESERVE: filler,
       ADMIN_DATABASE: system.superuserUrl,
     }
-    const script = (await blocksOf('disk-full', mark)).join('\n')
+    const script = (await blocksOf('machines#the-disk-is-full', mark)).join('\n')
     return (await run('bash', ['-euo', 'pipefail', '-c', script], { env })).stdout
   }
   expect(await page('first')).toMatch(/its disk is full[\s\S]*100%/)

@@ -8,7 +8,7 @@ import { allScenarios } from '@shopwire/cli/golive'
 import { verifyWebhook } from '@shopwire/contract/signing'
 import { START_MS_MAX, type System, startSystem, startWorker, type WorkerProcess } from '@shopwire/harness'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { type CodeBlock, codeBlocks, ROOT, readPages } from './support/code-blocks.ts'
+import { anchorOf, type CodeBlock, codeBlocks, ROOT, readPages } from './support/code-blocks.ts'
 import {
   type CommandLine,
   commandLinesOf,
@@ -187,15 +187,22 @@ test('every documented command of ours exists, with the options that the pages g
   expect(wrong).toEqual([])
 })
 
-test('runbooks: every block that is marked as run is run by a test that names it', async () => {
+test('runbooks: every block that is marked as run is run by a test that names its page or section', async () => {
   const tests = await readTests()
   const marked = pages
     .flatMap(codeBlocks)
     .filter(({ page, marks }) => page.startsWith('docs/runbooks/') && marks.run)
+  const isNamed = ({ page, section, marks }: CodeBlock) => {
+    const name = basename(page, '.md')
+    const isShared = marked.some(
+      (other) => other.page === page && other.marks.run === marks.run && other.section !== section,
+    )
+    const names = [`${name}#${section}`, ...(isShared ? [] : [name])]
+    return names.some((where) => new RegExp(`'${where}[' ]`).test(tests))
+  }
   const unknown = marked.filter(
-    ({ page, marks }) =>
-      !tests.includes(basename(page, '.md')) ||
-      (!tests.includes(`'${marks.run}'`) && !tests.includes(` ${marks.run}`)),
+    (block) =>
+      !isNamed(block) || (!tests.includes(`'${block.marks.run}'`) && !tests.includes(` ${block.marks.run}`)),
   )
   expect(unknown.map(placeOf)).toEqual([])
 })
@@ -362,14 +369,8 @@ function repeated(code: string, wanted: string): string {
   return `for _ in $(seq 50); do answer=$(${code}); case "$answer" in *'${wanted}'*) break;; esac; sleep 0.2; done; echo "$answer"`
 }
 
-/** As Git hosts and the portal make anchors of headings. */
 function headingsOf(text: string): string[] {
   return [...text.replace(/^```[\s\S]*?^```/gm, '').matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-      .trim()
-      .replace(/\s/g, '-'),
+    anchorOf(heading),
   )
 }

@@ -25,7 +25,7 @@ import { untilPositionKept } from './support/restore-drill.ts'
 import { blocksOf, openMachine, variablesOf } from './support/runbook.ts'
 import { openShop, type Shop } from './support/shop.ts'
 
-/** Each incident really happens to a running store; then the commands of its page in docs/runbooks are run as they are written there. */
+/** Each incident really happens to a running store; then the commands of its section in docs/runbooks are run as they are written there. */
 
 const SOON_MS = 30_000
 const RIGHT_CENTS = 499
@@ -69,7 +69,7 @@ const port = () => system.ports[0] as number
 test('leaked-api-key: the key is refused at once, the money of an undelivered order is back, and a new key works', async () => {
   const buyer = await shop.openBuyer(5_000)
   const order = await buyer.settle(port(), newOrder({ id: byHand }))
-  const page = await open('leaked-api-key', {
+  const page = await open('leaks#a-leaked-api-key', {
     ACCOUNT: buyer.account_id,
     KEY: buyer.key.id,
     ORDER: order.body.id,
@@ -90,7 +90,7 @@ test('leaked-links: those in the pool are never sold, the order that got one is 
   const order = await deliver(buyer, pooled)
   expect(order.links).toEqual([LEAKED[0]])
   const page = await open(
-    'leaked-links',
+    'leaks#leaked-links',
     { ACCOUNT: buyer.account_id, ITEM: pooled, ORDER: order.id },
     { 'leaked.txt': LEAKED, 'replacement.txt': newLinks(2) },
   )
@@ -114,7 +114,7 @@ test('double-charge-claim: one key bought once; the courtesy is booked once', as
   const { body } = await buyer.settle(port(), claimed)
   await buyer.settle(port(), claimed)
   await buyer.settle(port(), newOrder({ id: byHand }))
-  const page = await open('double-charge-claim', {
+  const page = await open('money#a-claim-of-a-double-charge', {
     ACCOUNT: buyer.account_id,
     CLAIM: claimed.idempotency_key,
     ORDER: body.id,
@@ -136,7 +136,7 @@ test('supplier-down: it is asked nothing new, and the order that waited is deliv
     () => 'the supplier is not asked',
   )
   const page = await open(
-    'supplier-down',
+    'suppliers-and-webhooks#a-supplier-is-down',
     { SUPPLIER: 'acme', ITEM: supplied, ORDER: body.id },
     { 'replacement.txt': newLinks(3) },
   )
@@ -168,7 +168,11 @@ test('mass-webhook-failure: every event that was refused is accepted after the r
     () => 'no attempt is recorded',
   )
   const UNTIL = new Date(Date.now() + 1_000).toISOString()
-  const page = await open('mass-webhook-failure', { ACCOUNT: buyer.account_id, FROM, UNTIL })
+  const page = await open('suppliers-and-webhooks#many-webhooks-fail', {
+    ACCOUNT: buyer.account_id,
+    FROM,
+    UNTIL,
+  })
   expect(await page.run('first')).toContain('http_503')
   await page.run('find')
   // A day passes: the events are given up. Not a change of the catalogue, which may be announced later than UNTIL.
@@ -198,7 +202,7 @@ test('wrong-price: the right one is offered at once, the orders at the wrong one
   await system.admin('catalogue', 'set', byHand, '--price', '0.49', '--price-factor-max', '20')
   const FROM = new Date(Date.now() - 1_000).toISOString()
   const { body } = await buyer.settle(port(), newOrder({ id: byHand, expected_price_cents: WRONG_CENTS }))
-  const page = await open('wrong-price', { ITEM: byHand, FROM, ORDER: body.id })
+  const page = await open('money#a-wrong-price', { ITEM: byHand, FROM, ORDER: body.id })
   await page.run('first')
   const late = await buyer.settle(port(), newOrder({ id: byHand, expected_price_cents: WRONG_CENTS }))
   expect(late.status).toBe(409)
@@ -217,7 +221,7 @@ test('clock-wrong: /status and doctor name the clock, and are content when it is
   const shifted = { TEST_CLOCK_FILE: file, NODE_OPTIONS: `--import=${SHIFTED_CLOCK}` }
   const api = await startApi({ ...system.settingsOf('api'), ...shifted })
   onTestFinished(() => void api.kill('SIGKILL'))
-  const page = await open('clock-wrong', { STATUS: `${api.url}/v1/status`, ...shifted })
+  const page = await open('machines#a-clock-is-wrong', { STATUS: `${api.url}/v1/status`, ...shifted })
   await until(
     async () => /degraded/.test(await page.run('first')),
     SOON_MS,
@@ -240,17 +244,17 @@ test('leaked-encryption-key: all is encrypted anew under another key, the old on
   const endpoint = JSON.stringify({ url: receiver.url })
   expect((await exchange(port(), sign(buyer.key, 'POST', '/v1/webhook', endpoint).bytes)).status).toBe(200)
   const variables = { ACCOUNT: buyer.account_id, KEY: buyer.key.id }
-  const before = await open('leaked-encryption-key', variables)
+  const before = await open('leaks#a-leaked-encryption-key', variables)
   await before.run('first')
   const [, made = ''] = /(replacement:\S+)/.exec(await before.run('new')) ?? []
   await restartWith({
     SHOPWIRE_ENCRYPTION_KEYS: `${old},${made}`,
     SHOPWIRE_ENCRYPTION_KEY_ACTIVE: 'replacement',
   })
-  const page = await open('leaked-encryption-key', variables)
+  const page = await open('leaks#a-leaked-encryption-key', variables)
   expect(await page.run('repair')).toMatch(/all are under "replacement" now[\s\S]*e2e +0 +can be removed/)
   await restartWith({ SHOPWIRE_ENCRYPTION_KEYS: made })
-  const after = await open('leaked-encryption-key', variables)
+  const after = await open('leaks#a-leaked-encryption-key', variables)
   expect((await buyer.readOrder(port(), order.id)).links).toEqual(order.links)
   const [, id = '', secret = ''] = /Key +(\S+)\nSecret +(\S+)/.exec(await after.run('exposed')) ?? []
   expect((await exchange(port(), sign(buyer.key, 'GET', '/v1/ping').bytes)).status).toBe(401)
@@ -262,12 +266,12 @@ test('leaked-encryption-key: all is encrypted anew under another key, the old on
 
 test('encryption-key: a lost key is named until it is put back', async () => {
   const [id = ''] = (system.settings.SHOPWIRE_ENCRYPTION_KEYS ?? '').split(':')
-  const lost = await open('encryption-key', { SHOPWIRE_ENCRYPTION_KEYS: newEncryptionKey(id) })
+  const lost = await open('leaks#a-lost-encryption-key', { SHOPWIRE_ENCRYPTION_KEYS: newEncryptionKey(id) })
   expect(await lost.run('first')).toMatch(new RegExp(`${id} .* WRONG`))
   expect(await lost.run('restored')).toMatch(
     new RegExp(`FAILED +The encryption keys.*"${id}".*does not match`),
   )
-  const found = await open('encryption-key', {})
+  const found = await open('leaks#a-lost-encryption-key', {})
   expect(await found.run('restored')).not.toContain('The encryption keys')
   expect(await found.run('prove')).toMatch(/\d+ +active[\s\S]*All \d+ rules hold/)
 })
@@ -282,7 +286,9 @@ test('database-lost: doctor names it, a dump is restored on another server, noth
   await untilPositionKept(system)
   await Promise.all([...system.apis, worker].map((process) => process.kill('SIGKILL')))
   await system.postgres.kill9()
-  expect(await (await open('database-lost', {})).run('first')).toMatch(/FAILED +PostgreSQL answers/)
+  expect(await (await open('machines#the-database-is-lost', {})).run('first')).toMatch(
+    /FAILED +PostgreSQL answers/,
+  )
 
   await machine.run('restore', 'dump-server', variables)
   system.database = changeUrls(system.database, machine.moved)
@@ -293,11 +299,11 @@ test('database-lost: doctor names it, a dump is restored on another server, noth
     SOON_MS,
     () => 'the restored store is not closed',
   )
-  const page = await open('database-lost', {})
+  const page = await open('machines#the-database-is-lost', {})
   const repaired = await page.run('repair')
   expect(repaired).toContain(lost.id)
   const [, identity = ''] = /recover open --identity (\S+)/.exec(repaired) ?? []
-  const opened = await open('database-lost', {})
+  const opened = await open('machines#the-database-is-lost', {})
   expect(await opened.shell(`shopwire-admin recover open --identity ${identity}`)).toMatch(/open/)
   expect(await page.run('prove')).toMatch(/All \d+ rules hold/)
   worker = await system.startWorker()
@@ -307,9 +313,9 @@ test('database-lost: doctor names it, a dump is restored on another server, noth
   expect((await again.readOrder(api.port, body.id)).links).not.toEqual(lost.links)
 })
 
-/** A shell with the page's variables, in which its blocks are run. A command that fails ends the block, and the test. */
+/** A shell with the section's variables, in which its blocks are run. A command that fails ends the block, and the test. */
 async function open(
-  page: string,
+  section: string,
   variables: Readonly<Record<string, string>>,
   files: Readonly<Record<string, readonly string[]>> = {},
 ) {
@@ -320,7 +326,7 @@ async function open(
     expect(printed).toMatch(/every command ended well\n$/)
     return printed
   }
-  return { shell: run, run: async (mark: string) => run((await blocksOf(page, mark)).join('\n')) }
+  return { shell: run, run: async (mark: string) => run((await blocksOf(section, mark)).join('\n')) }
 }
 
 async function restartWith(changed: Readonly<Record<string, string>>) {

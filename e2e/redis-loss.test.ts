@@ -165,7 +165,7 @@ test.concurrent('while Redis is down /readyz, /status, metric and log say so, th
   context.onTestFinished(() => shell.close())
   const page = async (kind: 'look' | 'repair') => {
     const systemctl = `systemctl() { curl --silent --data "$*" http://127.0.0.1:${systemd.port}/; }`
-    const blocks = await blocksOf('alerts/database', 'ShopwireAdmissionFailing', kind)
+    const blocks = await blocksOf('alerts', 'ShopwireAdmissionFailing', kind)
     return shell.run([systemctl, ...blocks].join('\n'))
   }
   expect(await page('look')).toMatch(/^degraded: Redis does not answer[\s\S]*FAILED +Redis answers/)

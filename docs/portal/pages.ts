@@ -119,7 +119,7 @@ export const SECTIONS: readonly { readonly text: string; readonly items: readonl
       { text: 'Configuration', link: 'configuration' },
       { text: 'Restores and failover', link: 'restores' },
       { text: 'Runbooks', link: 'runbooks/' },
-      { text: 'Alerts', link: 'runbooks/alerts/' },
+      { text: 'Alerts', link: 'runbooks/alerts' },
       { text: 'Suppliers', link: 'suppliers' },
       { text: 'Funding', link: 'funding' },
       { text: 'Invariants', link: 'invariants' },

@@ -7,6 +7,8 @@ export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /** A fenced block of a page: ```js run=service file=buy.mjs */
 export interface CodeBlock {
   readonly page: string
+  /** Anchor of the `##` heading above it. */
+  readonly section: string
   readonly line: number
   readonly language: string
   readonly marks: Readonly<Record<string, string>>
@@ -54,12 +56,24 @@ export async function readPages(): Promise<{ path: string; text: string }[]> {
 export function codeBlocks({ path, text }: { path: string; text: string }): CodeBlock[] {
   return [...text.matchAll(/^( *)```(\w+)([^\n]*)\n([\s\S]*?)\n\1```$/gm)].map((found) => {
     const [, indent = '', language = '', marks = '', code = ''] = found
+    const before = text.slice(0, found.index)
     return {
       page: path,
-      line: text.slice(0, found.index).split('\n').length,
+      section: anchorOf([...before.matchAll(/^## (.+)$/gm)].at(-1)?.[1] ?? ''),
+      line: before.split('\n').length,
       language,
       marks: Object.fromEntries([...marks.matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value])),
       code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
     }
   })
+}
+
+/** As Git hosts and the portal make anchors of headings. */
+export function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replace(/\s/g, '-')
 }

@@ -82,17 +82,20 @@ export async function openMachine(): Promise<Machine> {
   }
 }
 
-/** The code of the blocks of a page with this mark: `run=first`, or `look=` and `repair=` of an alert. */
+/** The code of the blocks of a page (`restore`) or section (`money#a-wrong-price`) with this mark: `run=first`, or `look=` and `repair=` of an alert. */
 export async function blocksOf(
-  page: string,
+  where: string,
   mark: string,
   kind: 'run' | 'look' | 'repair' = 'run',
 ): Promise<string[]> {
+  const [page, wanted] = where.split('#')
   const path = `docs/runbooks/${page}.md`
   const blocks = codeBlocks({ path, text: await readFile(join(ROOT, path), 'utf8') })
-  const found = blocks.filter(({ marks }) => marks[kind] === mark).map(({ code }) => code)
-  if (found.length === 0) throw new Error(`${path} has no block with ${kind}=${mark}`)
-  return found
+  const found = blocks.filter(
+    ({ section, marks }) => marks[kind] === mark && (wanted === undefined || section === wanted),
+  )
+  if (found.length === 0) throw new Error(`${where} of docs/runbooks has no block with ${kind}=${mark}`)
+  return found.map(({ code }) => code)
 }
 
 /** The arguments of the operator's commands in the blocks of a page with this mark. */

@@ -108,7 +108,7 @@ function alert(
     `          summary: The error budget burns ${burn} times too fast`,
     '          description: >-',
     `            {{ $value | humanizePercentage }} of the last ${long}: ${burning}. At this pace ${spent} are spent.`,
-    `          runbook: docs/runbooks/alerts/slo.md#${alertName.toLowerCase()}`,
+    `          runbook: docs/runbooks/alerts.md#${alertName.toLowerCase()}`,
     '',
   ]
 }

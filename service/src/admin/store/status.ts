@@ -11,7 +11,7 @@ class NeedsAttentionError extends Error {
 }
 
 const DAY_S = 86_400
-/** After so long the alerts of docs/runbooks/alerts come too. */
+/** After so long the alerts of docs/runbooks/alerts.md come too. */
 const DUE_S_MAX = 60
 const WAITING_S_MAX = 3_600
 const MAIL_S_MAX = 900
