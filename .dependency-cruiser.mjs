@@ -129,7 +129,7 @@ export default {
       from: { path: '^service/src/admin/' },
       to: {
         path: '^service/src/',
-        pathNot: '^service/src/((admin|operations|platform)/|catalogue/import-file\\.ts$)',
+        pathNot: '^service/src/((admin|operations|platform)/|catalogue/file/)',
         dependencyTypesNot: ['type-only'],
       },
     },

@@ -3,7 +3,7 @@ import { type ErrorType, errorTypes, type OrderRequest, type OrderStatus } from 
 import type { Role } from '@shopwire/contract/dashboard'
 import { createKeyUsage } from '../src/access/key-usage.ts'
 import { getAccount } from '../src/accounts/account.ts'
-import { readCatalogueFile } from '../src/catalogue/import-file.ts'
+import { readCatalogueFile } from '../src/catalogue/file/catalogue-file.ts'
 import { selectRevision } from '../src/catalogue/queries.ts'
 import { loadConfig, loadDashboardConfig, loadSchemaUrl } from '../src/config/config.ts'
 import { createMemberAct } from '../src/dashboard/act.ts'

@@ -1,18 +1,21 @@
 import type { Credentials } from '../profiles/credentials.ts'
-import { signedRequest, thisMoment } from '../store/signed-request.ts'
 import { printable } from '../terminal/paint.ts'
 import { connectionReason } from '../trouble.ts'
+import { type Answer, basePath, type Call, caller, exchange, isRefusedSignature } from './ask.ts'
 import { type Finding, finding } from './finding.ts'
 import { checkBaseUrl, keyFormProblem } from './forms.ts'
 import { checkDns, checkTcp, checkTls } from './network.ts'
 
-const ANSWER_MS_MAX = 10_000
 const SKEW_S_MAX = 60
+
 const SKEW_S_NOTABLE = 5
+
 /** Refused by every store for its timestamp. */
 const LONG_AGO_S = 3_600
+
 /** What every base URL ends in. */
 const BASE_PATH = '/v1'
+
 const REST = ['status', 'clock', 'signature', 'proxy', 'scopes', 'webhook', 'limits'] as const
 
 /**
@@ -76,13 +79,6 @@ export async function* examine(
 
 function* skipped(names: readonly string[], why: string): Generator<Finding> {
   for (const name of names) yield finding(name, 'skipped', why)
-}
-
-interface Answer {
-  readonly status: number
-  readonly type: string | undefined
-  readonly body: Record<string, unknown>
-  readonly headers: Headers
 }
 
 async function readStatus(url: URL): Promise<{ finding: Finding; dateMs?: number }> {
@@ -160,53 +156,6 @@ function checkClock(serverMs: number): { finding: Finding; offsetS: number } {
   return {
     offsetS: 0,
     finding: off > SKEW_S_NOTABLE ? finding('clock', 'warning', words, fix) : finding('clock', 'ok', words),
-  }
-}
-
-type Call = (method: string, path: string, body?: string) => Promise<Answer>
-
-/**
- * Signs with the store's time when the local clock is wrong, so that this problem does not hide others. `signedBase` is what is signed in
- * the place of the path of the base URL.
- */
-function caller(credentials: Credentials, offsetS: number, signedBase = basePath(credentials)): Call {
-  const base = basePath(credentials)
-  return async (method, path, body = '') => {
-    const now = thisMoment()
-    const moment = { ...now, timestamp: String(Number(now.timestamp) + offsetS) }
-    const request = signedRequest(
-      credentials,
-      { method, target: `${signedBase}${path}`, body: Buffer.from(body) },
-      moment,
-    )
-    const url = `${new URL(request.url).origin}${base}${path}`
-    return exchange(url, { method, headers: request.headers, body: body === '' ? null : body })
-  }
-}
-
-function basePath({ baseUrl }: Credentials): string {
-  return new URL(baseUrl).pathname.replace(/\/+$/, '')
-}
-
-async function exchange(url: string, init: RequestInit): Promise<Answer> {
-  const response = await fetch(url, {
-    ...init,
-    redirect: 'manual',
-    signal: AbortSignal.timeout(ANSWER_MS_MAX),
-  })
-  const text = await response.text()
-  let body: Record<string, unknown> = {}
-  try {
-    body = (JSON.parse(text) ?? {}) as Record<string, unknown>
-  } catch {
-    // The body is not from the store; the status is reported.
-  }
-  const { type } = (body.error ?? {}) as { type?: unknown }
-  return {
-    status: response.status,
-    headers: response.headers,
-    body,
-    type: typeof type === 'string' ? type : undefined,
   }
 }
 
@@ -303,10 +252,6 @@ async function checkUnchanged(call: Call): Promise<Finding> {
     `a request with a ${changed[0]} is refused, one without is accepted: something on the way changes the ${changed.join(' and the ')}`,
     'A proxy between this machine and the store rewrites requests. Have it pass query and body byte for byte, or use the address of the store itself. The key is right.',
   )
-}
-
-function isRefusedSignature({ status, type }: Answer): boolean {
-  return status === 401 && type !== 'timestamp_out_of_range'
 }
 
 /**

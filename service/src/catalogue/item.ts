@@ -1,6 +1,7 @@
 import type { Queryable, Tx } from '../platform/database/db.ts'
 import { refuse } from '../platform/trouble.ts'
-import { type ItemTexts, readItem, textsOf } from './import-file.ts'
+import type { ItemTexts } from './file/columns.ts'
+import { readItem, textsOf } from './file/item-facts.ts'
 import { objectionToPrices, type PriceBounds } from './price-bounds.ts'
 import {
   type ItemFacts,

@@ -3,27 +3,28 @@ import type { Db, Tx } from '../platform/database/db.ts'
 import type { Log } from '../platform/observability/log.ts'
 import { newId } from '../platform/text/ids.ts'
 import { Refusal, Unavailable } from '../platform/trouble.ts'
-import type { Notify } from './notify.ts'
-import type { PaymentProvider, ReadPayment } from './provider.ts'
 import {
-  closeReviews,
-  countAnswer,
   decideEvent,
-  insertReview,
-  lockTopUp,
   lockUndecided,
   type PaymentEventRow,
   postponeEvents,
-  postponeLook,
   selectDueSubjects,
+  selectUndecided,
+} from './event-queries.ts'
+import type { Notify } from './notify.ts'
+import type { PaymentProvider, ReadPayment } from './provider.ts'
+import {
+  countAnswer,
+  lockTopUp,
+  postponeLook,
   selectToLookAt,
   selectTopUp,
   selectTopUpOfPayment,
-  selectUndecided,
   type TopUp,
   updateLookAt,
   updateTopUp,
 } from './queries.ts'
+import { closeReviews, insertReview } from './review-queries.ts'
 import { settlePayment } from './settle-payment.ts'
 
 export interface PaymentWorkerDeps {

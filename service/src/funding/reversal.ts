@@ -7,14 +7,14 @@ import { assert, refuse } from '../platform/trouble.ts'
 import { returnedLetter, reversedLetter } from './letters.ts'
 import { dollars, type Notify } from './notify.ts'
 import type { ReadReversal } from './provider.ts'
+import type { TopUp } from './queries.ts'
 import {
   callReturnReversal,
   callTakeBack,
   callWriteOff,
   type Reversal,
   selectOwed,
-  type TopUp,
-} from './queries.ts'
+} from './reversal-queries.ts'
 
 /** In the audit log, for what happens without a person. */
 const ACTOR = 'worker:funding'

@@ -3,15 +3,9 @@ import { lockMoney } from '../ledger/transfer.ts'
 import type { Tx } from '../platform/database/db.ts'
 import { dollars, type Notify } from './notify.ts'
 import type { ReadPayment, ReadReversal } from './provider.ts'
-import {
-  type Reversal,
-  selectCreditReference,
-  selectReversals,
-  type TopUp,
-  updateReversalStatus,
-  updateTopUp,
-} from './queries.ts'
+import { selectCreditReference, type TopUp, updateTopUp } from './queries.ts'
 import { giveBack, takeBack } from './reversal.ts'
+import { type Reversal, selectReversals, updateReversalStatus } from './reversal-queries.ts'
 import { credit } from './top-up.ts'
 
 const CURRENCY = 'usd'

@@ -7,8 +7,8 @@ import { authenticatorSecrets, recoveryCodes } from '../sessions/authenticator-a
 import { orderLinkSecrets, poolLinkSecrets } from '../supply/gift-link.ts'
 import { supplierSecrets } from '../supply/suppliers.ts'
 import { deliveryAnswers } from '../webhooks/answer.ts'
-import { eventBodies } from '../webhooks/deliver.ts'
 import { webhookSecrets } from '../webhooks/endpoint.ts'
+import { eventBodies } from '../webhooks/event-body.ts'
 
 /** Every encrypted column. One that is missing here would become unreadable when the old key is removed. */
 export const SEALED_COLUMNS: readonly SealedColumn[] = [

@@ -5,7 +5,7 @@
 export type { Admission, Attempt, Verdict } from '../access/admission.ts'
 export { createAccount, getAccount } from '../accounts/account.ts'
 export { createKey, findLiveKey, openSecret } from '../accounts/api-key.ts'
-export { readCatalogueFile } from '../catalogue/import-file.ts'
+export { readCatalogueFile } from '../catalogue/file/catalogue-file.ts'
 export { getItem } from '../catalogue/item.ts'
 export { type Config, DEVELOPMENT_ENCRYPTION_KEY, loadConfig } from '../config/config.ts'
 export { tooSlow } from '../edge/receive-body.ts'

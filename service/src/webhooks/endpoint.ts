@@ -11,9 +11,9 @@ import type { SealedColumn } from '../platform/encryption/re-encrypt.ts'
 import { dropJob } from '../platform/jobs/jobs.ts'
 import { newId, newSecret } from '../platform/text/ids.ts'
 import { Refusal, refuse } from '../platform/trouble.ts'
+import { cancelDeliveries, selectPendingTests } from './delivery-queries.ts'
 import { recordEvent } from './events.ts'
 import {
-  cancelDeliveries,
   type EndpointRow,
   endEndpoint,
   endPreviousSecrets,
@@ -23,7 +23,6 @@ import {
   lockAccount,
   lockEndpoint,
   selectHealth,
-  selectPendingTests,
 } from './queries.ts'
 
 export const DELIVER_QUEUE = 'deliver'

@@ -1,6 +1,6 @@
 import { type Db, type Queryable, sql, type Tx } from '../platform/database/db.ts'
 import { newId } from '../platform/text/ids.ts'
-import type { EndpointKey } from './queries.ts'
+import type { EndpointKey } from './delivery-queries.ts'
 
 export interface Notice {
   readonly id: string

@@ -1,7 +1,7 @@
 import type { BalanceView, moneyRoutes, TransferRow } from '@shopwire/contract/dashboard'
 import { getAccount } from '../../accounts/account.ts'
 import { upsertAlert } from '../../funding/balance-alert.ts'
-import { sumOwed } from '../../funding/queries.ts'
+import { sumOwed } from '../../funding/reversal-queries.ts'
 import {
   FAR_FUTURE,
   type Period,

@@ -5,12 +5,12 @@ import {
   countPending,
   insertTopUp,
   type ProviderName,
-  selectReversals,
   selectTopUp,
   selectTopUps,
   type TopUp,
 } from '../../funding/queries.ts'
 import { newReference, printReference } from '../../funding/reference.ts'
+import { selectReversals } from '../../funding/reversal-queries.ts'
 import { inAccount } from '../../platform/database/account-scope.ts'
 import type { Db, Queryable } from '../../platform/database/db.ts'
 import { newId } from '../../platform/text/ids.ts'

@@ -7,9 +7,9 @@ import type { Keyring } from '../../platform/encryption/encryption.ts'
 import { refuse } from '../../platform/trouble.ts'
 import type { OpensLinks } from '../../supply/gift-link.ts'
 import { linksIn, openAnswer } from '../../webhooks/answer.ts'
-import { PLAIN_HEADERS } from '../../webhooks/deliver.ts'
 import type { FoundDelivery } from '../../webhooks/delivery-search.ts'
 import { earliestAttemptsS } from '../../webhooks/schedule.ts'
+import { PLAIN_HEADERS } from '../../webhooks/send.ts'
 import type { Member } from '../member.ts'
 import {
   type AttemptRow,

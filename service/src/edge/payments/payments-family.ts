@@ -1,5 +1,5 @@
+import { insertPaymentEvent } from '../../funding/event-queries.ts'
 import type { ReadEvent } from '../../funding/provider.ts'
-import { insertPaymentEvent } from '../../funding/queries.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Db } from '../../platform/database/db.ts'
 import { receiveBody, refuseDeclaredLength } from '../receive-body.ts'

@@ -8,7 +8,7 @@ import {
   setAccountStatus,
 } from '../../accounts/account.ts'
 import { type ApiKey, createKey, revokeKey } from '../../accounts/api-key.ts'
-import { sumOwed } from '../../funding/queries.ts'
+import { sumOwed } from '../../funding/reversal-queries.ts'
 import { adjust, type Funding, fund, type Recorded } from '../../ledger/transfer.ts'
 import type { Db } from '../../platform/database/db.ts'
 import type { Keyring } from '../../platform/encryption/encryption.ts'

@@ -1,5 +1,5 @@
+import type { ItemTexts } from '../../catalogue/file/columns.ts'
 import { type Imported, type ImportOptions, importCatalogue } from '../../catalogue/import.ts'
-import type { ItemTexts } from '../../catalogue/import-file.ts'
 import { type ChangedOne, type ItemFacts, setItem } from '../../catalogue/item.ts'
 import { objectionToPrices, PRICE_BOUNDS, type PriceBounds } from '../../catalogue/price-bounds.ts'
 import {

@@ -1,16 +1,11 @@
 import { dollars, type Notify } from '../../funding/notify.ts'
 import type { PaymentProvider } from '../../funding/provider.ts'
-import {
-  decideReview,
-  type Review,
-  selectReceivables,
-  selectTopUp,
-  selectTopUpNamed,
-  type TopUp,
-} from '../../funding/queries.ts'
+import { selectTopUp, selectTopUpNamed, type TopUp } from '../../funding/queries.ts'
 import { requestReconciliation } from '../../funding/reconcile-queries.ts'
 import { parseReference } from '../../funding/reference.ts'
 import { writeOff } from '../../funding/reversal.ts'
+import { selectReceivables } from '../../funding/reversal-queries.ts'
+import { decideReview, type Review } from '../../funding/review-queries.ts'
 import { takenCents } from '../../funding/settle-payment.ts'
 import { type Credited, confirmTopUp, rejectTopUp } from '../../funding/top-up.ts'
 import type { Db, Queryable } from '../../platform/database/db.ts'

@@ -6,8 +6,8 @@ import type { Tx } from '../../platform/database/db.ts'
 import { type DeadLetter, dropJob, retryDeadLetters, selectDeadLetter } from '../../platform/jobs/jobs.ts'
 import { refuse } from '../../platform/trouble.ts'
 import { selectIsOwed } from '../../supply/request-queries.ts'
+import { giveUpDeliveries } from '../../webhooks/delivery-queries.ts'
 import { DELIVER_QUEUE } from '../../webhooks/endpoint.ts'
-import { giveUpDeliveries } from '../../webhooks/queries.ts'
 import type { Act } from './act.ts'
 
 export interface Dropped extends Pick<DeadLetter, 'account_id' | 'queue' | 'subject'> {

@@ -1,5 +1,7 @@
-import { selectOpenTopUps, selectReceivables, selectReviews } from '../../funding/queries.ts'
+import { selectOpenTopUps } from '../../funding/queries.ts'
 import { selectReconciliation } from '../../funding/reconcile-queries.ts'
+import { selectReceivables } from '../../funding/reversal-queries.ts'
+import { selectReviews } from '../../funding/review-queries.ts'
 import type { Db } from '../../platform/database/db.ts'
 
 /** Money that comes in from outside. */

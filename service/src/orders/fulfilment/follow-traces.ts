@@ -2,7 +2,7 @@ import { batched } from '../../platform/batching/batched.ts'
 import type { Queryable } from '../../platform/database/db.ts'
 import type { Job } from '../../platform/jobs/jobs.ts'
 import type { Span, TraceOf, Tracing } from '../../platform/observability/tracing.ts'
-import type { DeliveryToTrace } from '../../webhooks/deliver.ts'
+import type { DeliveryToTrace } from '../../webhooks/delivery-deps.ts'
 import { selectRequestIds } from '../queries.ts'
 
 const BATCH_MAX = 256
