@@ -46,11 +46,8 @@ export interface Api extends Part {
 }
 
 /** The whole API except its process. */
-export async function createApi(
-  config: Config,
-  { log, metrics, db, tracing }: ProgramDeps,
-  parts: ApiParts = {},
-): Promise<Api> {
+export async function createApi(config: Config, deps: ProgramDeps, parts: ApiParts = {}): Promise<Api> {
+  const { log, metrics, db, tracing } = deps
   const keyring = openKeyringFrom(config)
   const real = await openAdmissionFrom(config, db, log, metrics)
   const admission = parts.admission?.(real) ?? real
@@ -61,22 +58,7 @@ export async function createApi(
   const changes = followAccessChanges(db, { keys, admission }, (error) =>
     log.warn({ err: error }, 'changes of accounts could not be read; it is retried'),
   )
-  // By the clock of the machine: a store that is put together elsewhere may serve callers by another one.
-  const offset = createClockOffset({ db, metrics, clock: systemClock, monotonicMs: () => performance.now() })
-  const workers = watchWorkers(db, metrics)
-  const problem = () => admission.problem() ?? offset.problem() ?? workers.problem()
-  metrics.admissionFailing.from(() => (admission.problem() === undefined ? 0 : 1))
-  const reportProblem = reporterOf(log)
-  const surroundings = every(
-    LOOK_AROUND_EVERY_MS,
-    async () => {
-      await offset.measure()
-      await workers.look()
-      reportProblem(problem())
-    },
-    (error) =>
-      log.warn({ err: error }, 'the clock and the workers of this store could not be checked; it is retried'),
-  )
+  const surroundings = watchSurroundings(deps, admission)
   const endpoints = allEndpoints({
     db,
     catalogue,
@@ -88,65 +70,24 @@ export async function createApi(
       tracing,
       onBatch: countBatches(metrics, 'place_order'),
     }),
-    problem,
+    problem: surroundings.problem,
     isServing: () => admission.problem() === undefined,
     checkUrl: parts.checkUrl ?? ((url, account_id) => checkWebhookUrl(url, account_id, networksOf(config))),
   })
-  const loop = watchLoopLag()
-  const load = createLoadShedding({
-    inFlightMax: config.SHOPWIRE_REQUESTS_IN_FLIGHT,
-    lagMs: loop.lagMs,
-    onShed: (reason) => metrics.requestsShed.inc({ reason }),
-  })
-  metrics.requestsInFlight.from(load.inFlight)
   const addressOf = addressReader(config.SHOPWIRE_TRUSTED_PROXY_HOPS)
   const evidence = createEvidenceWriter(db, { log, metrics })
   const usage = createKeyUsage(db, { addressOf, log })
-  const shared = {
-    clock: parts.clock ?? systemClock,
+  const { edge, loop } = openEdge(config, deps, parts, {
+    endpoints,
     addressOf,
-    ...(parts.routes && { routes: parts.routes }),
-  }
-  const edge = createEdge(
-    {
-      log,
-      metrics,
-      tracing,
-      connectionsMax: config.SHOPWIRE_CONNECTIONS_MAX,
-      connectionsPerAddressMax:
-        config.SHOPWIRE_TRUSTED_PROXY_HOPS > 0 ? 0 : config.SHOPWIRE_CONNECTIONS_PER_ADDRESS,
-      ...(parts.around && { around: parts.around }),
-    },
-    [
-      signedFamily(
-        {
-          ...shared,
-          load,
-          evidence,
-          usage,
-          access: { keys, admission, metrics },
-          metrics,
-          ...(parts.interference && { interference: parts.interference }),
-        },
-        endpoints,
-      ),
-      publicFamily(
-        {
-          ...shared,
-          metrics,
-          files: new Map([...ownFiles(), ...docsPortal(config.SHOPWIRE_DOCS_FOLDER)]),
-        },
-        endpoints,
-      ),
-    ],
-  )
+    evidence,
+    usage,
+    access: { keys, admission, metrics },
+  })
   const identity = watchDatabaseIdentity(db, log, metrics)
-  const noteAdmission = () => noteAdmissionInUse(db, config.SHOPWIRE_ADMISSION)
-  const noting = every(
-    ADMISSION_SEEN_EVERY_MS,
-    async () => void (await noteAdmission()),
-    (error) =>
-      log.warn({ err: error }, 'the kind of admission store in use could not be recorded; it is retried'),
+  const noteAdmission = async () => void (await noteAdmissionInUse(db, config.SHOPWIRE_ADMISSION))
+  const noting = every(ADMISSION_SEEN_EVERY_MS, noteAdmission, (error) =>
+    log.warn({ err: error }, 'the kind of admission store in use could not be recorded; it is retried'),
   )
 
   return {
@@ -167,7 +108,7 @@ export async function createApi(
       await until('admission', () => admission.open())
       // PostgreSQL compares with the account's own row, so changes need no announcement.
       if (config.SHOPWIRE_ADMISSION !== 'postgres') await until('database', () => changes.open())
-      await until('database', async () => void (await noteAdmission()))
+      await until('database', noteAdmission)
       noting.start()
       evidence.start()
       usage.start()
@@ -190,6 +131,83 @@ export async function createApi(
       { name: 'close admission', run: () => admission.close() },
     ],
   }
+}
+
+/** By the clock of the machine: a store that is put together elsewhere may serve callers by another one. */
+function watchSurroundings({ log, metrics, db }: ProgramDeps, admission: Admission) {
+  const offset = createClockOffset({ db, metrics, clock: systemClock, monotonicMs: () => performance.now() })
+  const workers = watchWorkers(db, metrics)
+  const problem = () => admission.problem() ?? offset.problem() ?? workers.problem()
+  metrics.admissionFailing.from(() => (admission.problem() === undefined ? 0 : 1))
+  const reportProblem = reporterOf(log)
+  const looking = every(
+    LOOK_AROUND_EVERY_MS,
+    async () => {
+      await offset.measure()
+      await workers.look()
+      reportProblem(problem())
+    },
+    (error) =>
+      log.warn({ err: error }, 'the clock and the workers of this store could not be checked; it is retried'),
+  )
+  return { problem, start: looking.start, stop: looking.stop }
+}
+
+/** The server with its route families, and what it sheds when there is too much to do. */
+function openEdge(
+  config: Config,
+  { log, metrics, tracing }: ProgramDeps,
+  parts: ApiParts,
+  own: Pick<SignedFamilyDeps, 'addressOf' | 'evidence' | 'usage' | 'access'> & {
+    readonly endpoints: ReturnType<typeof allEndpoints>
+  },
+) {
+  const loop = watchLoopLag()
+  const load = createLoadShedding({
+    inFlightMax: config.SHOPWIRE_REQUESTS_IN_FLIGHT,
+    lagMs: loop.lagMs,
+    onShed: (reason) => metrics.requestsShed.inc({ reason }),
+  })
+  metrics.requestsInFlight.from(load.inFlight)
+  const shared = {
+    clock: parts.clock ?? systemClock,
+    addressOf: own.addressOf,
+    ...(parts.routes && { routes: parts.routes }),
+  }
+  const edge = createEdge(
+    {
+      log,
+      metrics,
+      tracing,
+      connectionsMax: config.SHOPWIRE_CONNECTIONS_MAX,
+      connectionsPerAddressMax:
+        config.SHOPWIRE_TRUSTED_PROXY_HOPS > 0 ? 0 : config.SHOPWIRE_CONNECTIONS_PER_ADDRESS,
+      ...(parts.around && { around: parts.around }),
+    },
+    [
+      signedFamily(
+        {
+          ...shared,
+          load,
+          evidence: own.evidence,
+          usage: own.usage,
+          access: own.access,
+          metrics,
+          ...(parts.interference && { interference: parts.interference }),
+        },
+        own.endpoints,
+      ),
+      publicFamily(
+        {
+          ...shared,
+          metrics,
+          files: new Map([...ownFiles(), ...docsPortal(config.SHOPWIRE_DOCS_FOLDER)]),
+        },
+        own.endpoints,
+      ),
+    ],
+  )
+  return { edge, loop }
 }
 
 function reporterOf(log: Log) {

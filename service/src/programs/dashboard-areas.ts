@@ -47,14 +47,8 @@ export async function mountAreas(config: DashboardConfig, { db, clock, keyring, 
     idleMs: config.SHOPWIRE_SESSION_IDLE_MINUTES * MINUTE_MS,
     absoluteMs: config.SHOPWIRE_SESSION_HOURS * HOUR_MS,
   }
-  const sessions = await createSessions({
-    db,
-    keyring,
-    log,
-    origin: config.SHOPWIRE_DASHBOARD_ORIGIN,
-    limits,
-    ...companyFrom(config),
-  })
+  const origin = config.SHOPWIRE_DASHBOARD_ORIGIN
+  const sessions = await createSessions({ db, keyring, log, origin, limits, ...companyFrom(config) })
   const live = createLive({
     db,
     clock,
@@ -86,7 +80,7 @@ export async function mountAreas(config: DashboardConfig, { db, clock, keyring, 
     sources: homeSources,
     cell: config.SHOPWIRE_CELL,
     apiUrl: config.SHOPWIRE_API_URL,
-    origin: config.SHOPWIRE_DASHBOARD_ORIGIN,
+    origin,
     /** Opened when the first key is revoked: API processes keep their own. */
     async admission() {
       opened ??= openAdmissionFrom(config, db, log)

@@ -54,6 +54,7 @@ async function openDashboard(
 ): Promise<Opened> {
   const clock = systemClock
   const origin = config.SHOPWIRE_DASHBOARD_ORIGIN
+  const addressOf = addressReader(config.SHOPWIRE_TRUSTED_PROXY_HOPS)
   const keyring = openKeyringFrom(config)
   await until('database', () => assertOwnRole(db))
   await until('first API or worker with these encryption keys', () => compareEncryptionKeys(db, keyring))
@@ -88,18 +89,12 @@ async function openDashboard(
           sessions,
           origin,
           isStrict: config.SHOPWIRE_ENV === 'development',
-          addressOf: addressReader(config.SHOPWIRE_TRUSTED_PROXY_HOPS),
+          addressOf,
         },
         handlers,
         dashboardRoutes,
       ),
-      tokensFamily({
-        db,
-        clock,
-        metrics,
-        events: tokenEvents,
-        addressOf: addressReader(config.SHOPWIRE_TRUSTED_PROXY_HOPS),
-      }),
+      tokensFamily({ db, clock, metrics, events: tokenEvents, addressOf }),
       paymentsFamily({ db, clock, stripe: stripeEventsOf(config) }),
       webFamily({ origin, files: webFilesOf(config), pictureOrigins }),
     ],

@@ -2,10 +2,10 @@ import type { Config } from '../config/config.ts'
 import { exposeStoreFigures, FIGURES_EVERY_MS } from '../operations/store-figures.ts'
 import { createComposer } from '../orders/fulfilment/compose-event.ts'
 import { followTraces } from '../orders/fulfilment/follow-traces.ts'
-import { createFulfilment } from '../orders/fulfilment/fulfil.ts'
+import { createFulfilment, type FulfilDeps } from '../orders/fulfilment/fulfil.ts'
 import { FULFIL_QUEUE } from '../orders/fulfilment/fulfil-queue.ts'
 import { systemClock } from '../platform/clock.ts'
-import { watchDatabaseIdentity } from '../platform/database/database-identity.ts'
+import { type IdentityWatch, watchDatabaseIdentity } from '../platform/database/database-identity.ts'
 import { verifyEncryptionKeys } from '../platform/encryption/key-checks.ts'
 import { createDatabaseTime } from '../platform/jobs/clock-watch.ts'
 import { createJobRunner, type JobRunnerOptions } from '../platform/jobs/job-runner.ts'
@@ -22,7 +22,7 @@ import { operatorFetch } from '../platform/outbound/operator-fetch.ts'
 import { bootId, monotonicMs } from '../platform/process/boot-id.ts'
 import { every } from '../platform/process/every.ts'
 import { newId } from '../platform/text/ids.ts'
-import { createLinkVault } from '../supply/gift-link.ts'
+import { createLinkVault, type LinkVault } from '../supply/gift-link.ts'
 import { createObtainer, type ObtainFromSuppliers } from '../supply/obtain.ts'
 import { createDelivery } from '../webhooks/deliver.ts'
 import type { DeliverDeps } from '../webhooks/delivery-deps.ts'
@@ -50,11 +50,8 @@ export interface Worker extends Part {
 }
 
 /** Fulfils orders and delivers events: everything of a worker except its process. */
-export function createWorker(
-  config: Config,
-  { log, metrics, db, tracing }: ProgramDeps,
-  parts: WorkerParts = {},
-): Worker {
+export function createWorker(config: Config, deps: ProgramDeps, parts: WorkerParts = {}): Worker {
+  const { log, metrics, db, tracing } = deps
   const keyring = openKeyringFrom(config)
   const vault = createLinkVault(db, keyring)
   const clock = createDatabaseTime({
@@ -66,20 +63,96 @@ export function createWorker(
     boot_id: bootId(),
     awayMsMax: config.SHOPWIRE_ENV === 'production' ? AWAY_MS_MAX : Number.POSITIVE_INFINITY,
   })
-  const asksMax = Math.max(1, Math.floor(config.SHOPWIRE_WORKER_ORDERS * SHARE))
-  const endpointsMax = Math.max(1, Math.floor(config.SHOPWIRE_WORKER_ENDPOINTS * SHARE))
-  const networks = networksOf(config)
-  const fetch = operatorFetch(config.SHOPWIRE_EGRESS_PROXY, networks)
-  const obtain = parts.obtain ?? createObtainer({ db, keyring, clock, asksMax, fetch, log, metrics })
   const identity = watchDatabaseIdentity(db, log, metrics)
-  const clients = keepClients(guardedClients(config.SHOPWIRE_EGRESS_PROXY, networks))
-  const openClient = parts.openClient ?? clients.open
+  const clients = keepClients(guardedClients(config.SHOPWIRE_EGRESS_PROXY, networksOf(config)))
   const removals = createRemovalLimit(db, { log, metrics })
   const journal = keepJournal(config, { db, vault, log, metrics, clock, removals })
-  const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain, journal: journal.journal })
-
   const traces = tracing && followTraces(db, tracing)
-  const orders = createJobRunner(db, {
+  const own = { keyring, vault, clock }
+  const orders = orderRunner(config, deps, parts, {
+    ...own,
+    journal: journal.journal,
+    trace: traces?.fulfilment,
+  })
+  const deliveries = deliveryRunner(config, deps, {
+    ...own,
+    identity,
+    openClient: parts.openClient ?? clients.open,
+    trace: traces?.delivery,
+  })
+  const presence = reportPresence(deps, newId('wrk', clock.nowMs()))
+  const repeated = repeatedWork(config, {
+    db,
+    keyring,
+    vault,
+    clock,
+    log,
+    metrics,
+    removals,
+    isConfirmed: () => identity.problem() === undefined,
+    isTimeTrusted: () => clock.problem() === undefined,
+    measureTime: clock.measure,
+    isLeader: presence.isLeader,
+  })
+  metrics.workerSlots.from(() => [
+    [{ queue: FULFIL_QUEUE }, config.SHOPWIRE_WORKER_ORDERS],
+    [{ queue: DELIVER_QUEUE }, config.SHOPWIRE_WORKER_ENDPOINTS],
+  ])
+  metrics.workerSlotsInUse.from(() => [
+    [{ queue: FULFIL_QUEUE }, orders.running()],
+    [{ queue: DELIVER_QUEUE }, deliveries.running()],
+  ])
+
+  return {
+    async open(until) {
+      await until('database', () => verifyEncryptionKeys(db, keyring))
+      await until('database', () => identity.start())
+      await until('database', clock.measure)
+      await until('database', () => vault.open())
+      await journal.open(until)
+      await until('database', presence.beat)
+      await until('database', async () => void (await deleteOldHeartbeats(db)))
+      orders.start()
+      deliveries.start()
+      repeated.start()
+      presence.start()
+    },
+    notReady: () => identity.problem() ?? journal.problem() ?? clock.problem(),
+    warnings: () => [repeated.providerProblem(), presence.warning()],
+    stops: [
+      {
+        name: 'finish jobs',
+        run: async () => {
+          const patienceMs = config.SHOPWIRE_SHUTDOWN_MS * PATIENCE
+          await Promise.all([orders.stop(patienceMs), deliveries.stop(patienceMs)])
+        },
+      },
+      { name: 'report the stop', run: () => presence.reportStop() },
+      { name: 'close connections to receivers', run: () => clients.close() },
+      { name: 'stop repeated work', run: () => repeated.stop() },
+      { name: 'close the journal of sold links', run: () => journal.stop() },
+      { name: 'stop watching the identity of the database', run: () => identity.stop() },
+      { name: 'stop reading figures', run: () => presence.stopFigures() },
+    ],
+  }
+}
+
+interface RunnerParts extends Pick<DeliverDeps, 'keyring' | 'clock'> {
+  readonly vault: LinkVault
+}
+
+function orderRunner(
+  config: Config,
+  { db, log, metrics }: ProgramDeps,
+  parts: WorkerParts,
+  own: RunnerParts & Pick<JobRunnerOptions, 'trace'> & Pick<FulfilDeps, 'journal'>,
+) {
+  const { keyring, vault, clock, journal, trace } = own
+  const asksMax = shareOf(config.SHOPWIRE_WORKER_ORDERS)
+  const fetch = operatorFetch(config.SHOPWIRE_EGRESS_PROXY, networksOf(config))
+  const obtain = parts.obtain ?? createObtainer({ db, keyring, clock, asksMax, fetch, log, metrics })
+  const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain, journal })
+  return createJobRunner(db, {
     queue: FULFIL_QUEUE,
     subjectName: 'order_id',
     concurrency: config.SHOPWIRE_WORKER_ORDERS,
@@ -87,9 +160,18 @@ export function createWorker(
     log,
     metrics,
     work: parts.fulfil?.(fulfil) ?? fulfil,
-    trace: traces?.fulfilment,
+    trace,
   })
-  const deliveries = createJobRunner(db, {
+}
+
+function deliveryRunner(
+  config: Config,
+  { db, log, metrics }: ProgramDeps,
+  own: RunnerParts & Pick<DeliverDeps, 'openClient' | 'trace'> & { readonly identity: IdentityWatch },
+) {
+  const { keyring, vault, clock, identity, openClient, trace } = own
+  const endpointsMax = shareOf(config.SHOPWIRE_WORKER_ENDPOINTS)
+  return createJobRunner(db, {
     queue: DELIVER_QUEUE,
     subjectName: 'endpoint_id',
     concurrency: config.SHOPWIRE_WORKER_ENDPOINTS,
@@ -116,24 +198,16 @@ export function createWorker(
       metrics,
       compose: createComposer(db, vault),
       random: Math.random,
-      trace: traces?.delivery,
+      trace,
     }),
   })
+}
+
+const shareOf = (slots: number) => Math.max(1, Math.floor(slots * SHARE))
+
+/** Tells the store that this worker is there. One of all workers leads: it also reads the figures of the whole store. */
+function reportPresence({ db, log, metrics }: ProgramDeps, worker_id: string) {
   let isLeader = false
-  const repeated = repeatedWork(config, {
-    db,
-    keyring,
-    vault,
-    clock,
-    log,
-    metrics,
-    removals,
-    isConfirmed: () => identity.problem() === undefined,
-    isTimeTrusted: () => clock.problem() === undefined,
-    measureTime: clock.measure,
-    isLeader: () => isLeader,
-  })
-  const worker_id = newId('wrk', clock.nowMs())
   const figures = exposeStoreFigures({ db, log, metrics })
   const beat = async () => {
     isLeader = (await recordHeartbeat(db, worker_id)).is_leader
@@ -142,60 +216,26 @@ export function createWorker(
   const heartbeats = every(HEARTBEAT_EVERY_MS, beat, (error) =>
     log.warn({ err: error }, 'the heartbeat of this worker could not be written'),
   )
-  const figuresRefresh = every(
+  const refreshing = every(
     FIGURES_EVERY_MS,
     () => figures.refresh(),
     (error) => log.warn({ err: error }, 'the figures of the store could not be read'),
   )
-  metrics.workerSlots.from(() => [
-    [{ queue: FULFIL_QUEUE }, config.SHOPWIRE_WORKER_ORDERS],
-    [{ queue: DELIVER_QUEUE }, config.SHOPWIRE_WORKER_ENDPOINTS],
-  ])
-  metrics.workerSlotsInUse.from(() => [
-    [{ queue: FULFIL_QUEUE }, orders.running()],
-    [{ queue: DELIVER_QUEUE }, deliveries.running()],
-  ])
-
   return {
-    async open(until) {
-      await until('database', () => verifyEncryptionKeys(db, keyring))
-      await until('database', () => identity.start())
-      await until('database', clock.measure)
-      await until('database', () => vault.open())
-      await journal.open(until)
-      await until('database', beat)
-      await until('database', async () => void (await deleteOldHeartbeats(db)))
-      orders.start()
-      deliveries.start()
-      repeated.start()
+    beat,
+    isLeader: () => isLeader,
+    warning: () => figures.warning(),
+    start() {
       heartbeats.start()
-      figuresRefresh.start()
+      refreshing.start()
     },
-    notReady: () => identity.problem() ?? journal.problem() ?? clock.problem(),
-    warnings: () => [repeated.providerProblem(), figures.warning()],
-    stops: [
-      {
-        name: 'finish jobs',
-        run: async () => {
-          const patienceMs = config.SHOPWIRE_SHUTDOWN_MS * PATIENCE
-          await Promise.all([orders.stop(patienceMs), deliveries.stop(patienceMs)])
-        },
-      },
-      {
-        name: 'report the stop',
-        run: async () => {
-          await heartbeats.stop()
-          // Without a database the API processes notice the missing heartbeat instead.
-          await recordWorkerStop(db, worker_id).catch((error: unknown) =>
-            log.warn({ err: error }, 'the stop of this worker could not be recorded'),
-          )
-        },
-      },
-      { name: 'close connections to receivers', run: () => clients.close() },
-      { name: 'stop repeated work', run: () => repeated.stop() },
-      { name: 'close the journal of sold links', run: () => journal.stop() },
-      { name: 'stop watching the identity of the database', run: () => identity.stop() },
-      { name: 'stop reading figures', run: () => figuresRefresh.stop() },
-    ],
+    async reportStop() {
+      await heartbeats.stop()
+      // Without a database the API processes notice the missing heartbeat instead.
+      await recordWorkerStop(db, worker_id).catch((error: unknown) =>
+        log.warn({ err: error }, 'the stop of this worker could not be recorded'),
+      )
+    },
+    stopFigures: () => refreshing.stop(),
   }
 }
