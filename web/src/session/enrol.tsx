@@ -28,24 +28,11 @@ export function Enrol({ session }: { readonly session: Session }) {
   const [stage, setStage] = useState<Stage>({
     at: session.person?.has_password && !heldPassword() ? 'password' : 'choose',
   })
-  const [error, setError] = useState<string>()
-  const [busy, setBusy] = useState<'passkey' | 'totp'>()
   const signOut = useSignOut()
   const finish = async () => {
     dropPassword()
     await renewSession()
     showDone(words.done, words.doneMore)
-  }
-  const run = async (which: 'passkey' | 'totp', work: () => Promise<unknown>) => {
-    setBusy(which)
-    setError(undefined)
-    try {
-      await work()
-    } catch (failure) {
-      setError(failure instanceof Error ? failure.message : String(failure))
-    } finally {
-      setBusy(undefined)
-    }
   }
   const tryPasskey = async () => {
     await addPasskey(deviceName(), heldPassword())
@@ -95,49 +82,75 @@ export function Enrol({ session }: { readonly session: Session }) {
       </PublicPage>
     )
   }
-  const canUsePasskey = browserSupportsWebAuthn()
   const isOperator = session.person?.kind === 'operator'
   return (
     <PublicPage title={words.title} lead={isOperator ? words.leadOperator : words.lead} foot={foot}>
-      <div>
-        <div className={classes.choices}>
+      <FactorChoice isOperator={isOperator} onPasskey={tryPasskey} onApp={tryApp} />
+    </PublicPage>
+  )
+}
+
+interface FactorChoiceProps {
+  readonly isOperator: boolean
+  readonly onPasskey: () => Promise<void>
+  readonly onApp: () => Promise<void>
+}
+
+/** A passkey or an authenticator app; for operators a passkey only. */
+function FactorChoice({ isOperator, onPasskey, onApp }: FactorChoiceProps) {
+  const [error, setError] = useState<string>()
+  const [busy, setBusy] = useState<'passkey' | 'totp'>()
+  const run = async (which: 'passkey' | 'totp', work: () => Promise<void>) => {
+    setBusy(which)
+    setError(undefined)
+    try {
+      await work()
+    } catch (failure) {
+      setError(failure instanceof Error ? failure.message : String(failure))
+    } finally {
+      setBusy(undefined)
+    }
+  }
+  const canUsePasskey = browserSupportsWebAuthn()
+  return (
+    <div>
+      <div className={classes.choices}>
+        <div className={classes.choice}>
+          <IconFingerprint size={20} stroke={1.6} aria-hidden />
+          <div>
+            <h2 className="sw-strong">{words.choosePasskey}</h2>
+            <p className={classes.choiceNote}>
+              {canUsePasskey ? words.choosePasskeyNote : identity.passkey.unsupported}
+            </p>
+            <Button
+              variant="filled"
+              disabled={!canUsePasskey}
+              loading={busy === 'passkey'}
+              onClick={() => void run('passkey', onPasskey)}
+            >
+              {words.addPasskey}
+            </Button>
+          </div>
+        </div>
+        {isOperator ? null : (
           <div className={classes.choice}>
-            <IconFingerprint size={20} stroke={1.6} aria-hidden />
+            <IconDeviceMobile size={20} stroke={1.6} aria-hidden />
             <div>
-              <h2 className="sw-strong">{words.choosePasskey}</h2>
-              <p className={classes.choiceNote}>
-                {canUsePasskey ? words.choosePasskeyNote : identity.passkey.unsupported}
-              </p>
-              <Button
-                variant="filled"
-                disabled={!canUsePasskey}
-                loading={busy === 'passkey'}
-                onClick={() => void run('passkey', tryPasskey)}
-              >
-                {words.addPasskey}
+              <h2 className="sw-strong">{words.chooseTotp}</h2>
+              <p className={classes.choiceNote}>{words.chooseTotpNote}</p>
+              <Button loading={busy === 'totp'} onClick={() => void run('totp', onApp)}>
+                {words.useTotp}
               </Button>
             </div>
           </div>
-          {isOperator ? null : (
-            <div className={classes.choice}>
-              <IconDeviceMobile size={20} stroke={1.6} aria-hidden />
-              <div>
-                <h2 className="sw-strong">{words.chooseTotp}</h2>
-                <p className={classes.choiceNote}>{words.chooseTotpNote}</p>
-                <Button loading={busy === 'totp'} onClick={() => void run('totp', tryApp)}>
-                  {words.useTotp}
-                </Button>
-              </div>
-            </div>
-          )}
-        </div>
-        {error ? (
-          <p className={classes.error} role="alert">
-            {error}
-          </p>
-        ) : null}
+        )}
       </div>
-    </PublicPage>
+      {error ? (
+        <p className={classes.error} role="alert">
+          {error}
+        </p>
+      ) : null}
+    </div>
   )
 }
 

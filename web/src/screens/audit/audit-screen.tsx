@@ -64,22 +64,10 @@ export function AuditScreen() {
         error={error}
         onRetry={() => void refetch()}
         empty={
-          set.length > 0 ? (
-            <EmptyState
-              title={audit.noResult}
-              actions={
-                <Button
-                  onClick={() => setUrl({ person_id: undefined, action: undefined, target: undefined })}
-                >
-                  {words.clearFilters}
-                </Button>
-              }
-            >
-              {audit.noResultBody(set.join(', '))}
-            </EmptyState>
-          ) : (
-            <EmptyState title={audit.none}>{audit.noneBody}</EmptyState>
-          )
+          <Nothing
+            set={set}
+            onClear={() => setUrl({ person_id: undefined, action: undefined, target: undefined })}
+          />
         }
         paging={paging}
       />
@@ -92,6 +80,21 @@ export function AuditScreen() {
         />
       ) : null}
     </Page>
+  )
+}
+
+interface NothingProps {
+  /** The filters that are set, in words. */
+  readonly set: readonly string[]
+  readonly onClear: () => void
+}
+
+function Nothing({ set, onClear }: NothingProps) {
+  if (set.length === 0) return <EmptyState title={audit.none}>{audit.noneBody}</EmptyState>
+  return (
+    <EmptyState title={audit.noResult} actions={<Button onClick={onClear}>{words.clearFilters}</Button>}>
+      {audit.noResultBody(set.join(', '))}
+    </EmptyState>
   )
 }
 

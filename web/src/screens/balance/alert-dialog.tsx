@@ -46,20 +46,7 @@ function AlertForm({ alert, team, view, onClose }: AlertFormProps) {
     alert.threshold_cents === null ? team.members.filter(({ is_you }) => is_you).map(idOf) : alert.people,
   )
   const [isTried, setTried] = useState(false)
-  const save = useAct('setBalanceAlert', {
-    refresh: ['getBalanceAlert'],
-    done: ({ threshold_cents }) =>
-      threshold_cents === null
-        ? [said.turnedOff, said.turnedOffMore]
-        : [
-            said.saved,
-            view.balance_cents <= threshold_cents
-              ? said.savedBelow
-              : said.savedMore(formatMoney(threshold_cents)),
-          ],
-    failed: null,
-    onDone: onClose,
-  })
+  const save = useSave(view.balance_cents, onClose)
   const cents = parseDollars(amount)
   // Who left the account is not in the list any more and must not be sent back.
   const chosen = team.members.map(idOf).filter((id) => people.includes(id))
@@ -92,24 +79,12 @@ function AlertForm({ alert, team, view, onClose }: AlertFormProps) {
           error={isTried ? problems.amount : undefined}
           data-autofocus
         />
-        <Checkbox.Group
-          label={said.people}
-          description={said.peopleHint}
-          value={[...chosen]}
+        <PeopleChoice
+          members={team.members}
+          chosen={chosen}
           onChange={setPeople}
           error={isTried ? problems.people : undefined}
-        >
-          <Stack gap={8} mt={4} className={classes.people}>
-            {team.members.map(({ person_id, name, email, role }) => (
-              <Checkbox
-                key={person_id}
-                value={person_id}
-                label={name}
-                description={`${email}, ${words.roles[role]}`}
-              />
-            ))}
-          </Stack>
-        </Checkbox.Group>
+        />
         <AlertAddresses addresses={alert.addresses} />
         {save.error ? (
           <p className={classes.problem} role="alert">
@@ -133,6 +108,52 @@ function AlertForm({ alert, team, view, onClose }: AlertFormProps) {
         </Button>
       </DialogActions>
     </form>
+  )
+}
+
+function useSave(balance_cents: number, onDone: () => void) {
+  return useAct('setBalanceAlert', {
+    refresh: ['getBalanceAlert'],
+    done: ({ threshold_cents }) =>
+      threshold_cents === null
+        ? [said.turnedOff, said.turnedOffMore]
+        : [
+            said.saved,
+            balance_cents <= threshold_cents ? said.savedBelow : said.savedMore(formatMoney(threshold_cents)),
+          ],
+    failed: null,
+    onDone,
+  })
+}
+
+interface PeopleChoiceProps {
+  readonly members: Reply<'getTeam'>['members']
+  readonly chosen: readonly string[]
+  readonly onChange: (chosen: string[]) => void
+  readonly error: string | undefined
+}
+
+/** Who of the team gets the e-mail. */
+function PeopleChoice({ members, chosen, onChange, error }: PeopleChoiceProps) {
+  return (
+    <Checkbox.Group
+      label={said.people}
+      description={said.peopleHint}
+      value={[...chosen]}
+      onChange={onChange}
+      error={error}
+    >
+      <Stack gap={8} mt={4} className={classes.people}>
+        {members.map(({ person_id, name, email, role }) => (
+          <Checkbox
+            key={person_id}
+            value={person_id}
+            label={name}
+            description={`${email}, ${words.roles[role]}`}
+          />
+        ))}
+      </Stack>
+    </Checkbox.Group>
   )
 }
 

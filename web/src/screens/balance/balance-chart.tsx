@@ -13,10 +13,13 @@ const { chart } = balance
 const LABELS = 8
 const LABELS_ON_PHONE = 4
 
+type Shown = 'balance' | 'flows'
+type DayCount = 30 | 90
+
 /** The balance at the end of each day, or what went out and came in; as a table too. */
 export function BalanceChart() {
-  const [what, setWhat] = useState<'balance' | 'flows'>('balance')
-  const [count, setCount] = useState<30 | 90>(30)
+  const [what, setWhat] = useState<Shown>('balance')
+  const [count, setCount] = useState<DayCount>(30)
   const { data } = useRead('getSpend', { query: { days: count } }, { live: ['balance'], keepPrevious: true })
   const { data: alert } = useRead('getBalanceAlert', undefined, { live: ['balance'] })
   const isPhone = useMediaQuery('(max-width: 759px)', undefined, { getInitialValueInEffect: false })
@@ -28,30 +31,7 @@ export function BalanceChart() {
     formatAxis,
     height: 188,
     labelEvery: Math.max(1, Math.ceil(days.length / (isPhone ? LABELS_ON_PHONE : LABELS))),
-    aside: (
-      <>
-        <SegmentedControl
-          size="xs"
-          value={what}
-          onChange={(value) => setWhat(value as 'balance' | 'flows')}
-          data={[
-            { value: 'balance', label: chart.balance },
-            { value: 'flows', label: chart.flows },
-          ]}
-          aria-label={chart.choose}
-        />
-        <SegmentedControl
-          size="xs"
-          value={String(count)}
-          onChange={(value) => setCount(value === '90' ? 90 : 30)}
-          data={[
-            { value: '30', label: chart.days(30) },
-            { value: '90', label: chart.days(90) },
-          ]}
-          aria-label={chart.days(count)}
-        />
-      </>
-    ),
+    aside: <ChartChoices what={what} onWhat={setWhat} count={count} onCount={setCount} />,
   }
   // Lines of zeros say nothing.
   if (
@@ -91,6 +71,40 @@ export function BalanceChart() {
         />
       )}
     </div>
+  )
+}
+
+interface ChartChoicesProps {
+  readonly what: Shown
+  readonly onWhat: (what: Shown) => void
+  readonly count: DayCount
+  readonly onCount: (count: DayCount) => void
+}
+
+function ChartChoices({ what, onWhat, count, onCount }: ChartChoicesProps) {
+  return (
+    <>
+      <SegmentedControl
+        size="xs"
+        value={what}
+        onChange={(value) => onWhat(value as Shown)}
+        data={[
+          { value: 'balance', label: chart.balance },
+          { value: 'flows', label: chart.flows },
+        ]}
+        aria-label={chart.choose}
+      />
+      <SegmentedControl
+        size="xs"
+        value={String(count)}
+        onChange={(value) => onCount(value === '90' ? 90 : 30)}
+        data={[
+          { value: '30', label: chart.days(30) },
+          { value: '90', label: chart.days(90) },
+        ]}
+        aria-label={chart.days(count)}
+      />
+    </>
   )
 }
 

@@ -25,12 +25,12 @@ import { TopUpsSection } from './top-ups-section.tsx'
 
 /** The balance, the month as an equation, and every entry of it. */
 export function BalanceScreen({ isAdding = false }: { readonly isAdding?: boolean }) {
-  const [url] = useUrlState()
+  const [{ month: asked }] = useUrlState()
   const navigate = useNavigate()
   const canPay = useMay(may.pay)
   const [isSettingAlert, setSettingAlert] = useState(false)
   const [instructionsOf, showInstructions] = useState<string>()
-  const month = isMonth(url.month) ? url.month : undefined
+  const month = isMonth(asked) ? asked : undefined
   const { data, error, refetch } = useRead(
     'getBalance',
     { query: { month } },
@@ -49,27 +49,7 @@ export function BalanceScreen({ isAdding = false }: { readonly isAdding?: boolea
     <Page
       title={balance.title}
       meta={balance.meta}
-      actions={
-        <>
-          <DownloadButton
-            href={api.href('exportStatement', { query: statementQuery(url, shown) })}
-            label={balance.exportCsv}
-          />
-          <DownloadButton
-            href={api.href('statementPdf', { query: { month: shown } })}
-            label={balance.pdfOf(shortMonth(shown))}
-          />
-          <Button
-            variant="filled"
-            leftSection={<IconPlus size={14} aria-hidden />}
-            onClick={addFunds}
-            disabled={!canPay}
-            title={canPay ? undefined : balance.topUp.onlyTreasurers}
-          >
-            {balance.addFunds}
-          </Button>
-        </>
-      }
+      actions={<BalanceActions month={shown} onAdd={canPay ? addFunds : undefined} />}
     >
       <TopUpNotice onAgain={addFunds} />
       {error && !data ? (
@@ -98,6 +78,37 @@ export function BalanceScreen({ isAdding = false }: { readonly isAdding?: boolea
         view={data}
       />
     </Page>
+  )
+}
+
+interface BalanceActionsProps {
+  readonly month: string
+  /** Undefined: the reader may not. */
+  readonly onAdd: (() => void) | undefined
+}
+
+function BalanceActions({ month, onAdd }: BalanceActionsProps) {
+  const [url] = useUrlState()
+  return (
+    <>
+      <DownloadButton
+        href={api.href('exportStatement', { query: statementQuery(url, month) })}
+        label={balance.exportCsv}
+      />
+      <DownloadButton
+        href={api.href('statementPdf', { query: { month } })}
+        label={balance.pdfOf(shortMonth(month))}
+      />
+      <Button
+        variant="filled"
+        leftSection={<IconPlus size={14} aria-hidden />}
+        onClick={onAdd}
+        disabled={!onAdd}
+        title={onAdd ? undefined : balance.topUp.onlyTreasurers}
+      >
+        {balance.addFunds}
+      </Button>
+    </>
   )
 }
 

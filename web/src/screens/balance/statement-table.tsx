@@ -111,10 +111,8 @@ export function StatementTable({ month, hasMoney, onAdd }: StatementTableProps) 
     isPlaceholderData: isStale,
   } = useRead('listTransfers', { query }, { live: ['balance'], keepPrevious: true })
   const held = useHeldRows(JSON.stringify(query), { rows: data?.transfers, isStale }, (row) => row.id)
-  const paging = usePaging(
-    data,
-    data?.searched_back_to ? statement.searchedTo(utcDay(data.searched_back_to)) : undefined,
-  )
+  const searchedTo = data?.searched_back_to ? statement.searchedTo(utcDay(data.searched_back_to)) : undefined
+  const paging = usePaging(data, searchedTo)
   return (
     <div className={classes.statement}>
       <FilterBar
@@ -150,35 +148,39 @@ export function StatementTable({ month, hasMoney, onAdd }: StatementTableProps) 
         paging={paging}
         empty={
           isFiltered(url) ? (
-            <EmptyState
-              title={statement.noResult}
-              actions={
-                <Button
-                  onClick={() =>
-                    set({ kind: undefined, min: undefined, max: undefined, from: undefined, to: undefined })
-                  }
-                >
-                  {words.clearFilters}
-                </Button>
-              }
-            >
-              {data?.searched_back_to
-                ? statement.searchedTo(utcDay(data.searched_back_to))
-                : statement.noResultBody(named)}
-            </EmptyState>
+            <NoResult onClear={() => set(CLEARED)}>{searchedTo ?? statement.noResultBody(named)}</NoResult>
           ) : url.month === undefined && !hasMoney ? (
-            <EmptyState
-              title={statement.noneYet}
-              actions={onAdd ? <Button onClick={onAdd}>{balance.addFunds}</Button> : null}
-            >
-              {statement.noneYetBody}
-            </EmptyState>
+            <NothingYet onAdd={onAdd} />
           ) : (
             <EmptyState title={statement.none(named)}>{statement.noneBody}</EmptyState>
           )
         }
       />
     </div>
+  )
+}
+
+const CLEARED = { kind: undefined, min: undefined, max: undefined, from: undefined, to: undefined }
+
+function NoResult({ onClear, children }: { readonly onClear: () => void; readonly children: string }) {
+  return (
+    <EmptyState
+      title={statement.noResult}
+      actions={<Button onClick={onClear}>{words.clearFilters}</Button>}
+    >
+      {children}
+    </EmptyState>
+  )
+}
+
+function NothingYet({ onAdd }: Pick<StatementTableProps, 'onAdd'>) {
+  return (
+    <EmptyState
+      title={statement.noneYet}
+      actions={onAdd ? <Button onClick={onAdd}>{balance.addFunds}</Button> : null}
+    >
+      {statement.noneYetBody}
+    </EmptyState>
   )
 }
 

@@ -36,14 +36,7 @@ interface FollowingProps {
 function Following({ id, isCancelled, onAgain, onClose }: FollowingProps) {
   const { data } = useRead('getTopUp', { id }, { live: ['balance'], refetchEveryMs: ASK_EVERY_MS })
   const { data: now, isFetching } = useRead('getBalance', { query: {} }, { live: ['balance'] })
-  const client = useQueryClient()
-  const isCredited = data?.top_up.state === 'credited'
-  // This read may be ahead of the hint that the others wait for.
-  useEffect(() => {
-    if (!isCredited) return
-    for (const read of ['getBalance', 'getSpend', 'listTransfers', 'listTopUps'])
-      void client.invalidateQueries({ queryKey: [read] })
-  }, [isCredited, client])
+  useRefreshAfter(data?.top_up.state === 'credited')
   if (!data) return null
   const { state, amount_cents, credited_cents } = data.top_up
   const again = (
@@ -106,6 +99,16 @@ function Following({ id, isCancelled, onAgain, onClose }: FollowingProps) {
       {said.waitingCardBody}
     </Notice>
   )
+}
+
+/** This read may be ahead of the hint that the others wait for. */
+function useRefreshAfter(isCredited: boolean) {
+  const client = useQueryClient()
+  useEffect(() => {
+    if (!isCredited) return
+    for (const read of ['getBalance', 'getSpend', 'listTransfers', 'listTopUps'])
+      void client.invalidateQueries({ queryKey: [read] })
+  }, [isCredited, client])
 }
 
 interface NoticeProps {

@@ -7,27 +7,23 @@ import { may, useMay } from '../../api/session.ts'
 import { LiveMark, NewPill } from '../../components/feedback/live-pill.tsx'
 import { Page } from '../../components/feedback/page.tsx'
 import { EmptyState } from '../../components/feedback/states.tsx'
-import { type Column, DataTable } from '../../components/lists/data-table.tsx'
+import { DataTable } from '../../components/lists/data-table.tsx'
 import { choiceFilter, FilterBar, textFilter } from '../../components/lists/filter-bar.tsx'
 import { usePaging } from '../../components/lists/pager.tsx'
 import { AppLink } from '../../components/values/app-link.tsx'
-import { Id } from '../../components/values/id.tsx'
-import { Time } from '../../components/values/time.tsx'
-import { formatDuration } from '../../lib/time.ts'
 import { type UrlValues, useUrlState } from '../../lib/url-state.ts'
 import { useHeldRows } from '../../lib/use-held-rows.ts'
 import { paths } from '../../paths.ts'
 import { reportAttention } from '../../shell/attention.ts'
 import { words } from '../../strings/common.ts'
 import { deliveries } from '../../strings/deliveries.ts'
-import { Countdown } from './countdown.tsx'
-import classes from './deliveries.module.css'
+import { listColumns, phoneRow } from './delivery-columns.tsx'
 import { DeliveryPanel } from './delivery-panel.tsx'
 import { HoursChart } from './hours-chart.tsx'
-import { Outcome, type Row, RowState } from './outcome.tsx'
+import type { Row } from './outcome.tsx'
 import { RecoverDialog } from './recover-dialog.tsx'
 
-const { columns: heads, filters } = deliveries
+const { filters } = deliveries
 const ROWS = 25
 
 const FILTERS = [
@@ -37,85 +33,6 @@ const FILTERS = [
   textFilter(filters.order, 'order', 'ord_…'),
   choiceFilter(filters.time, 'hours', filters.times),
 ]
-
-const columns: readonly Column<Row>[] = [
-  { id: 'state', header: heads.state, width: '120px', cell: (row) => <RowState row={row} /> },
-  {
-    id: 'event',
-    header: heads.event,
-    width: '168px',
-    cell: (row) => <span className="sw-mono">{row.type}</span>,
-  },
-  {
-    id: 'order',
-    header: heads.order,
-    cell: ({ order_id }) =>
-      order_id === null ? (
-        words.none
-      ) : (
-        <>
-          <span className={classes.wide}>
-            <Id id={order_id} />
-          </span>
-          <span className={classes.narrow}>
-            <Id id={order_id} as="short" />
-          </span>
-        </>
-      ),
-  },
-  {
-    id: 'created',
-    header: heads.created,
-    width: '150px',
-    align: 'right',
-    hideBelow: 'lg',
-    cell: (row) => (
-      <span className="sw-dim">
-        <Time at={row.created_at} as="short" />
-      </span>
-    ),
-  },
-  {
-    id: 'code',
-    header: heads.code,
-    width: '92px',
-    cell: (row) => <Outcome status={row.last_status} error={row.last_error} />,
-  },
-  {
-    id: 'attempt',
-    header: heads.attempt,
-    width: '84px',
-    align: 'right',
-    cell: (row) => <Attempts n={row.attempts} />,
-  },
-  {
-    id: 'took',
-    header: heads.took,
-    width: '84px',
-    align: 'right',
-    cell: (row) => (
-      <span className="sw-dim">{row.last_ms === null ? words.none : formatDuration(row.last_ms)}</span>
-    ),
-  },
-  { id: 'next', header: heads.next, width: '92px', align: 'right', cell: (row) => <NextTry row={row} /> },
-]
-
-const Attempts = ({ n }: { readonly n: number }) => (
-  <>
-    {n} <span className="sw-quiet">/ 12</span>
-  </>
-)
-
-function NextTry({ row }: { readonly row: Row }) {
-  if (row.next_at !== null) {
-    return (
-      <span className={row.attempts > 0 ? classes.next : undefined}>
-        <Countdown at={row.next_at} />
-      </span>
-    )
-  }
-  return <span className="sw-quiet">{row.state === 'failed' ? deliveries.stopped : words.none}</span>
-}
 
 export function DeliveriesScreen() {
   const [url, set] = useUrlState()
@@ -131,11 +48,6 @@ export function DeliveriesScreen() {
   } = useRead('listDeliveries', { query }, { live: ['deliveries'], keepPrevious: true })
   const held = useHeldRows(JSON.stringify(query), { rows: data?.deliveries, isStale }, keyOf)
   const paging = usePaging(data)
-  const test = useAct('testWebhook', {
-    refresh: ['listDeliveries', 'getWebhook', 'deliveryHours'],
-    done: () => [deliveries.testSent, deliveries.testSentMore],
-    failed: deliveries.testNotSent,
-  })
   const retrying = webhook?.retrying ?? 0
   useEffect(() => reportAttention(paths.deliveries, retrying), [retrying])
   const hasUrl = webhook?.health.webhook_url !== null
@@ -147,24 +59,7 @@ export function DeliveriesScreen() {
       tab={deliveries.tab}
       meta={<Destination webhook={webhook} />}
       actions={
-        canBuild && webhook && hasUrl ? (
-          <>
-            <Button
-              leftSection={<IconSend size={14} aria-hidden />}
-              loading={test.isPending}
-              onClick={() => test.mutate({})}
-            >
-              {deliveries.sendTest}
-            </Button>
-            <Button
-              variant="filled"
-              leftSection={<IconRefresh size={14} aria-hidden />}
-              onClick={() => setRecovering(true)}
-            >
-              {deliveries.recover}
-            </Button>
-          </>
-        ) : null
+        canBuild && webhook && hasUrl ? <TestAndRecover onRecover={() => setRecovering(true)} /> : null
       }
     >
       <HoursChart />
@@ -180,31 +75,12 @@ export function DeliveriesScreen() {
       <DataTable
         caption={deliveries.caption}
         what={deliveries.what}
-        columns={columns}
+        columns={listColumns}
         rows={rows}
         rowId={keyOf}
         onOpen={(row) => set({ open: row.event_id })}
         openId={openRow ? keyOf(openRow) : undefined}
-        phone={(row) => ({
-          top: [
-            <RowState key="state" row={row} />,
-            row.next_at === null ? (
-              <Outcome key="code" status={row.last_status} error={row.last_error} />
-            ) : (
-              <NextTry key="next" row={row} />
-            ),
-          ],
-          bottom: [
-            <span key="what">
-              <span className="sw-mono">{row.type}</span>{' '}
-              {row.order_id === null ? null : <Id id={row.order_id} as="short" />}
-            </span>,
-            <span key="how">
-              {deliveries.attempts(row.attempts)}
-              {row.last_ms === null ? null : `, ${formatDuration(row.last_ms)}`}
-            </span>,
-          ],
-        })}
+        phone={phoneRow}
         error={error}
         onRetry={() => void refetch()}
         empty={<Nothing isFiltered={isFiltered(url)} hasUrl={hasUrl} onClear={() => set(CLEARED)} />}
@@ -220,6 +96,32 @@ export function DeliveriesScreen() {
       )}
       <RecoverDialog isOpen={isRecovering} onClose={() => setRecovering(false)} />
     </Page>
+  )
+}
+
+function TestAndRecover({ onRecover }: { readonly onRecover: () => void }) {
+  const test = useAct('testWebhook', {
+    refresh: ['listDeliveries', 'getWebhook', 'deliveryHours'],
+    done: () => [deliveries.testSent, deliveries.testSentMore],
+    failed: deliveries.testNotSent,
+  })
+  return (
+    <>
+      <Button
+        leftSection={<IconSend size={14} aria-hidden />}
+        loading={test.isPending}
+        onClick={() => test.mutate({})}
+      >
+        {deliveries.sendTest}
+      </Button>
+      <Button
+        variant="filled"
+        leftSection={<IconRefresh size={14} aria-hidden />}
+        onClick={onRecover}
+      >
+        {deliveries.recover}
+      </Button>
+    </>
   )
 }
 

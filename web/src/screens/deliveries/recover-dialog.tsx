@@ -37,7 +37,7 @@ function RecoverForm({ onClose }: { readonly onClose: () => void }) {
     failed: text.notSent,
     onDone: onClose,
   })
-  const last = (hours: number) => {
+  const chooseLast = (hours: number) => {
     setFrom(local(Date.now() - hours * HOUR_MS))
     setTo(local(Date.now() + 60_000))
   }
@@ -63,18 +63,7 @@ function RecoverForm({ onClose }: { readonly onClose: () => void }) {
           onChange={(event) => setTo(event.currentTarget.value)}
         />
       </div>
-      <Group gap={8} mt="xs">
-        <span className="sw-quiet">{text.last}</span>
-        <Button size="compact-xs" onClick={() => last(1)}>
-          {text.hour}
-        </Button>
-        <Button size="compact-xs" onClick={() => last(24)}>
-          {text.day}
-        </Button>
-        <Button size="compact-xs" onClick={() => last(DAYS_MAX * 24)}>
-          {text.week}
-        </Button>
-      </Group>
+      <CommonPeriods onChoose={chooseLast} />
       <div className={classes.preview} aria-live="polite">
         {period === undefined ? (
           <p className={classes.problem}>{text.wrongPeriod}</p>
@@ -100,6 +89,24 @@ function RecoverForm({ onClose }: { readonly onClose: () => void }) {
         </Button>
       </DialogActions>
     </form>
+  )
+}
+
+/** The last hour, day or week. */
+function CommonPeriods({ onChoose }: { readonly onChoose: (hours: number) => void }) {
+  return (
+    <Group gap={8} mt="xs">
+      <span className="sw-quiet">{text.last}</span>
+      <Button size="compact-xs" onClick={() => onChoose(1)}>
+        {text.hour}
+      </Button>
+      <Button size="compact-xs" onClick={() => onChoose(24)}>
+        {text.day}
+      </Button>
+      <Button size="compact-xs" onClick={() => onChoose(DAYS_MAX * 24)}>
+        {text.week}
+      </Button>
+    </Group>
   )
 }
 

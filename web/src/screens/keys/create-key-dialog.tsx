@@ -73,23 +73,7 @@ function CreateForm({ onClose, onMade }: Omit<CreateKeyDialogProps, 'isOpen'>) {
           </Stack>
         </Radio.Group>
         {chosen === keys.custom ? (
-          <Checkbox.Group
-            label={said.scopes}
-            value={[...scopes]}
-            onChange={(value) => setScopes(value as Scope[])}
-            error={isTried ? problems.scopes : undefined}
-          >
-            <div className={classes.scopes}>
-              {SCOPES.map((scope) => (
-                <Checkbox
-                  key={scope}
-                  value={scope}
-                  label={<span className="sw-mono">{scope}</span>}
-                  description={scopeMeanings[scope]}
-                />
-              ))}
-            </div>
-          </Checkbox.Group>
+          <ScopeChoice scopes={scopes} onChange={setScopes} error={isTried ? problems.scopes : undefined} />
         ) : null}
         {hasWarning ? (
           <p className={classes.warning} role="status">
@@ -110,5 +94,33 @@ function CreateForm({ onClose, onMade }: Omit<CreateKeyDialogProps, 'isOpen'>) {
         </Button>
       </DialogActions>
     </form>
+  )
+}
+
+interface ScopeChoiceProps {
+  readonly scopes: readonly Scope[]
+  readonly onChange: (scopes: readonly Scope[]) => void
+  readonly error: string | undefined
+}
+
+function ScopeChoice({ scopes, onChange, error }: ScopeChoiceProps) {
+  return (
+    <Checkbox.Group
+      label={said.scopes}
+      value={[...scopes]}
+      onChange={(value) => onChange(value as Scope[])}
+      error={error}
+    >
+      <div className={classes.scopes}>
+        {SCOPES.map((scope) => (
+          <Checkbox
+            key={scope}
+            value={scope}
+            label={<span className="sw-mono">{scope}</span>}
+            description={scopeMeanings[scope]}
+          />
+        ))}
+      </div>
+    </Checkbox.Group>
   )
 }

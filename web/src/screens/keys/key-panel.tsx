@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
+import type { Reply } from '../../api/client.ts'
 import { useRead } from '../../api/hooks.ts'
 import { Sparkline } from '../../components/charts/sparkline.tsx'
 import { Facts } from '../../components/feedback/dialogs.tsx'
@@ -44,17 +45,7 @@ export function KeyPanel({ id, known, canBuild, onAct, onClose, onPrevious, onNe
       onNext={onNext}
       footer={
         canBuild && isLive ? (
-          <>
-            {key.replaced_by === null ? (
-              <Button variant="filled" onClick={() => onAct('rotate', key)}>
-                {said.rotate}
-              </Button>
-            ) : null}
-            <Button onClick={() => onAct('rename', key)}>{said.rename}</Button>
-            <Button color="red" variant="default" onClick={() => onAct('revoke', key)}>
-              {said.revoke}
-            </Button>
-          </>
+          <KeyActions isReplaced={key.replaced_by !== null} onAct={(action) => onAct(action, key)} />
         ) : undefined
       }
     >
@@ -66,22 +57,7 @@ export function KeyPanel({ id, known, canBuild, onAct, onClose, onPrevious, onNe
       ) : null}
       <Part title={said.use}>
         {data ? (
-          <>
-            <p className={classes.sum}>
-              {said.callsOf(sum(data.days, 'requests'), sum(data.days, 'orders'))}
-            </p>
-            <Sparkline
-              isFluid
-              width={440}
-              height={48}
-              ticks={data.days.map(({ requests }) => ({ value: requests }))}
-              label={said.chartSummary(sum(data.days, 'requests'))}
-            />
-            <div className={classes.axis} aria-hidden>
-              <Time at={`${data.days[0]?.day}T12:00:00.000Z`} as="day" />
-              <Time at={`${data.days.at(-1)?.day}T12:00:00.000Z`} as="day" />
-            </div>
-          </>
+          <DailyUse days={data.days} />
         ) : error ? (
           <ErrorState what={said.what} error={error} onRetry={() => void refetch()} />
         ) : (
@@ -103,17 +79,7 @@ export function KeyPanel({ id, known, canBuild, onAct, onClose, onPrevious, onNe
       </Part>
       {data ? (
         <Part title={said.addresses}>
-          {data.addresses.length === 0 ? (
-            <p className="sw-dim">{said.noAddresses}</p>
-          ) : (
-            <Facts
-              facts={data.addresses.map(({ address, last_used_at }) => ({
-                key: address,
-                label: <span className="sw-mono">{address}</span>,
-                value: <Time at={last_used_at} as="relative" />,
-              }))}
-            />
-          )}
+          <Addresses addresses={data.addresses} />
         </Part>
       ) : null}
     </DetailPanel>
@@ -126,6 +92,60 @@ function Part({ title, children }: { readonly title: string; readonly children: 
       <h3 className={classes.partTitle}>{title}</h3>
       {children}
     </section>
+  )
+}
+
+function KeyActions({
+  isReplaced,
+  onAct,
+}: {
+  readonly isReplaced: boolean
+  readonly onAct: (action: KeyAction) => void
+}) {
+  return (
+    <>
+      {isReplaced ? null : (
+        <Button variant="filled" onClick={() => onAct('rotate')}>
+          {said.rotate}
+        </Button>
+      )}
+      <Button onClick={() => onAct('rename')}>{said.rename}</Button>
+      <Button color="red" variant="default" onClick={() => onAct('revoke')}>
+        {said.revoke}
+      </Button>
+    </>
+  )
+}
+
+function DailyUse({ days }: Pick<Reply<'readKey'>, 'days'>) {
+  return (
+    <>
+      <p className={classes.sum}>{said.callsOf(sum(days, 'requests'), sum(days, 'orders'))}</p>
+      <Sparkline
+        isFluid
+        width={440}
+        height={48}
+        ticks={days.map(({ requests }) => ({ value: requests }))}
+        label={said.chartSummary(sum(days, 'requests'))}
+      />
+      <div className={classes.axis} aria-hidden>
+        <Time at={`${days[0]?.day}T12:00:00.000Z`} as="day" />
+        <Time at={`${days.at(-1)?.day}T12:00:00.000Z`} as="day" />
+      </div>
+    </>
+  )
+}
+
+function Addresses({ addresses }: Pick<Reply<'readKey'>, 'addresses'>) {
+  if (addresses.length === 0) return <p className="sw-dim">{said.noAddresses}</p>
+  return (
+    <Facts
+      facts={addresses.map(({ address, last_used_at }) => ({
+        key: address,
+        label: <span className="sw-mono">{address}</span>,
+        value: <Time at={last_used_at} as="relative" />,
+      }))}
+    />
   )
 }
 

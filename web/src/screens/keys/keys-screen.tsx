@@ -5,7 +5,7 @@ import { useRead } from '../../api/hooks.ts'
 import { may, useMay } from '../../api/session.ts'
 import { Page } from '../../components/feedback/page.tsx'
 import { EmptyState } from '../../components/feedback/states.tsx'
-import { DataTable } from '../../components/lists/data-table.tsx'
+import { DataTable, type PhoneRow } from '../../components/lists/data-table.tsx'
 import { Status } from '../../components/values/status.tsx'
 import { formatRelative } from '../../lib/time.ts'
 import { useUrlState } from '../../lib/url-state.ts'
@@ -30,26 +30,16 @@ export function KeysScreen() {
   const canBuild = useMay(may.build)
   const [isCreating, setCreating] = useState(false)
   const [deciding, decide] = useState<Deciding>()
-  const [made, setMade] = useState<{ readonly key: NewKey; readonly isRotation: boolean }>()
   const { data, error, refetch } = useRead('listKeys', undefined, {
     live: ['keys'],
     refetchEveryMs: USED_EVERY_MS,
   })
   const open = data?.keys.find(({ id }) => id === url.open)
   const act = (what: KeyAction, key: Key) => decide({ what, key })
-  const decided = () => decide(undefined)
   const isEmpty = data?.keys.length === 0
   const at = data?.keys.findIndex(({ id }) => id === open?.id) ?? -1
   const show = (key: Key | undefined) => (key ? () => setUrl({ open: key.id }, { replace: true }) : undefined)
-  const create = (
-    <Button
-      variant="filled"
-      leftSection={<IconPlus size={14} aria-hidden />}
-      onClick={() => setCreating(true)}
-    >
-      {keys.create}
-    </Button>
-  )
+  const create = <CreateButton onClick={() => setCreating(true)} />
   return (
     <Page
       title={keys.title}
@@ -66,18 +56,7 @@ export function KeysScreen() {
         openId={open?.id}
         isTall
         isRowQuiet={({ state }) => state === 'revoked'}
-        phone={(key) => ({
-          top: [
-            <span key="name" className={classes.name}>
-              {key.name}
-            </span>,
-            <Status key="state" kind={statusOf(key)} />,
-          ],
-          bottom: [
-            key.last_used_at === null ? keys.never : formatRelative(key.last_used_at),
-            `${key.requests_24h.toLocaleString('en-US')} / 24 h`,
-          ],
-        })}
+        phone={phoneRow}
         error={error}
         onRetry={() => void refetch()}
         empty={
@@ -103,29 +82,63 @@ export function KeysScreen() {
           onNext={show(data?.keys[at + 1])}
         />
       ) : null}
-      <CreateKeyDialog
-        isOpen={isCreating}
-        onClose={() => setCreating(false)}
-        onMade={(key) => {
+      <KeyDialogs
+        isCreating={isCreating}
+        deciding={deciding}
+        onClose={() => {
           setCreating(false)
-          setMade({ key, isRotation: false })
+          decide(undefined)
         }}
       />
-      {deciding?.what === 'rename' ? <RenameDialog subject={deciding.key} onClose={decided} /> : null}
+    </Page>
+  )
+}
+
+const CreateButton = ({ onClick }: { readonly onClick: () => void }) => (
+  <Button variant="filled" leftSection={<IconPlus size={14} aria-hidden />} onClick={onClick}>
+    {keys.create}
+  </Button>
+)
+
+function phoneRow(key: Key): PhoneRow {
+  return {
+    top: [
+      <span key="name" className={classes.name}>
+        {key.name}
+      </span>,
+      <Status key="state" kind={statusOf(key)} />,
+    ],
+    bottom: [
+      key.last_used_at === null ? keys.never : formatRelative(key.last_used_at),
+      `${key.requests_24h.toLocaleString('en-US')} / 24 h`,
+    ],
+  }
+}
+
+interface KeyDialogsProps {
+  readonly isCreating: boolean
+  readonly deciding: Deciding
+  readonly onClose: () => void
+}
+
+/** What is done with keys, and the secret of the key that was made. */
+function KeyDialogs({ isCreating, deciding, onClose }: KeyDialogsProps) {
+  const [made, setMade] = useState<{ readonly key: NewKey; readonly isRotation: boolean }>()
+  const showMade = (key: NewKey, isRotation: boolean) => {
+    onClose()
+    setMade({ key, isRotation })
+  }
+  return (
+    <>
+      <CreateKeyDialog isOpen={isCreating} onClose={onClose} onMade={(key) => showMade(key, false)} />
+      {deciding?.what === 'rename' ? <RenameDialog subject={deciding.key} onClose={onClose} /> : null}
       {deciding?.what === 'rotate' ? (
-        <RotateDialog
-          subject={deciding.key}
-          onClose={decided}
-          onMade={(key) => {
-            decided()
-            setMade({ key, isRotation: true })
-          }}
-        />
+        <RotateDialog subject={deciding.key} onClose={onClose} onMade={(key) => showMade(key, true)} />
       ) : null}
-      {deciding?.what === 'revoke' ? <RevokeDialog subject={deciding.key} onClose={decided} /> : null}
+      {deciding?.what === 'revoke' ? <RevokeDialog subject={deciding.key} onClose={onClose} /> : null}
       {made ? (
         <NewKeyDialog made={made.key} isRotation={made.isRotation} onClose={() => setMade(undefined)} />
       ) : null}
-    </Page>
+    </>
   )
 }

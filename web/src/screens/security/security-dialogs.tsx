@@ -33,24 +33,6 @@ export function SecurityDialogs({ decision, onClose }: SecurityDialogsProps) {
     setCodes(recovery_codes)
     changed()
   }
-  const removePasskey = useAct('removePasskey', {
-    done: () => [words.removed],
-    failed: words.notRemoved,
-    onDone: changed,
-  })
-  const removeTotp = useAct('removeTotp', {
-    done: () => [words.totpRemoved, words.totpRemovedMore],
-    failed: words.totpNotRemoved,
-    onDone: changed,
-  })
-  const renew = useAct('renewRecoveryCodes', {
-    failed: words.notRenewed,
-    onDone: ({ recovery_codes }) => showCodes(recovery_codes),
-  })
-  const everywhere = useAct('signOutEverywhere', {
-    failed: words.notEverywhere,
-    onDone: () => window.location.assign(paths.signIn),
-  })
   return (
     <>
       <Dialog
@@ -70,49 +52,15 @@ export function SecurityDialogs({ decision, onClose }: SecurityDialogsProps) {
       <Dialog isOpen={kind === 'password'} onClose={onClose} title={words.changeTitle}>
         <PasswordForm onDone={changed} onClose={onClose} />
       </Dialog>
-      <ConfirmDialog
+      <RemovePasskeyDialog
         isOpen={kind === 'remove-passkey'}
         onClose={onClose}
-        title={words.removeTitle(passkey.name)}
-        lead={words.removeLead}
-        keep={words.keepPasskey}
-        confirm={words.removeConfirm}
-        isDestructive
-        isBusy={removePasskey.isPending}
-        onConfirm={() => removePasskey.mutate({ id: passkey.id })}
+        passkey={passkey}
+        onDone={changed}
       />
-      <ConfirmDialog
-        isOpen={kind === 'remove-totp'}
-        onClose={onClose}
-        title={words.removeTotpTitle}
-        lead={words.removeTotpLead}
-        keep={words.keepTotp}
-        confirm={words.removeTotpConfirm}
-        isDestructive
-        isBusy={removeTotp.isPending}
-        onConfirm={() => removeTotp.mutate({})}
-      />
-      <ConfirmDialog
-        isOpen={kind === 'renew-codes'}
-        onClose={onClose}
-        title={words.renewTitle}
-        lead={words.renewLead}
-        keep={words.keepCodes}
-        confirm={words.renewConfirm}
-        isBusy={renew.isPending}
-        onConfirm={() => renew.mutate({})}
-      />
-      <ConfirmDialog
-        isOpen={kind === 'everywhere'}
-        onClose={onClose}
-        title={words.everywhereTitle}
-        lead={words.everywhereLead}
-        keep={words.staySignedIn}
-        confirm={words.everywhereConfirm}
-        isDestructive
-        isBusy={everywhere.isPending}
-        onConfirm={() => everywhere.mutate({})}
-      />
+      <RemoveTotpDialog isOpen={kind === 'remove-totp'} onClose={onClose} onDone={changed} />
+      <RenewCodesDialog isOpen={kind === 'renew-codes'} onClose={onClose} onCodes={showCodes} />
+      <SignOutEverywhereDialog isOpen={kind === 'everywhere'} onClose={onClose} />
       <Dialog
         isOpen={codes !== undefined}
         onClose={() => setCodes(undefined)}
@@ -123,5 +71,103 @@ export function SecurityDialogs({ decision, onClose }: SecurityDialogsProps) {
         <RecoveryCodes codes={codes ?? []} onDone={() => setCodes(undefined)} />
       </Dialog>
     </>
+  )
+}
+
+interface ConfirmProps {
+  readonly isOpen: boolean
+  readonly onClose: () => void
+}
+
+function RemovePasskeyDialog({
+  isOpen,
+  onClose,
+  passkey,
+  onDone,
+}: ConfirmProps & {
+  readonly passkey: { readonly id: string; readonly name: string }
+  readonly onDone: () => void
+}) {
+  const remove = useAct('removePasskey', {
+    done: () => [words.removed],
+    failed: words.notRemoved,
+    onDone,
+  })
+  return (
+    <ConfirmDialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title={words.removeTitle(passkey.name)}
+      lead={words.removeLead}
+      keep={words.keepPasskey}
+      confirm={words.removeConfirm}
+      isDestructive
+      isBusy={remove.isPending}
+      onConfirm={() => remove.mutate({ id: passkey.id })}
+    />
+  )
+}
+
+function RemoveTotpDialog({ isOpen, onClose, onDone }: ConfirmProps & { readonly onDone: () => void }) {
+  const remove = useAct('removeTotp', {
+    done: () => [words.totpRemoved, words.totpRemovedMore],
+    failed: words.totpNotRemoved,
+    onDone,
+  })
+  return (
+    <ConfirmDialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title={words.removeTotpTitle}
+      lead={words.removeTotpLead}
+      keep={words.keepTotp}
+      confirm={words.removeTotpConfirm}
+      isDestructive
+      isBusy={remove.isPending}
+      onConfirm={() => remove.mutate({})}
+    />
+  )
+}
+
+function RenewCodesDialog({
+  isOpen,
+  onClose,
+  onCodes,
+}: ConfirmProps & { readonly onCodes: (codes: readonly string[]) => void }) {
+  const renew = useAct('renewRecoveryCodes', {
+    failed: words.notRenewed,
+    onDone: ({ recovery_codes }) => onCodes(recovery_codes),
+  })
+  return (
+    <ConfirmDialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title={words.renewTitle}
+      lead={words.renewLead}
+      keep={words.keepCodes}
+      confirm={words.renewConfirm}
+      isBusy={renew.isPending}
+      onConfirm={() => renew.mutate({})}
+    />
+  )
+}
+
+function SignOutEverywhereDialog({ isOpen, onClose }: ConfirmProps) {
+  const signOut = useAct('signOutEverywhere', {
+    failed: words.notEverywhere,
+    onDone: () => window.location.assign(paths.signIn),
+  })
+  return (
+    <ConfirmDialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title={words.everywhereTitle}
+      lead={words.everywhereLead}
+      keep={words.staySignedIn}
+      confirm={words.everywhereConfirm}
+      isDestructive
+      isBusy={signOut.isPending}
+      onConfirm={() => signOut.mutate({})}
+    />
   )
 }

@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { useAct } from '../../api/hooks.ts'
 import { ConfirmDialog, Dialog, Facts } from '../../components/feedback/dialogs.tsx'
 import { formatCount } from '../../lib/money.ts'
@@ -26,26 +26,6 @@ export function WebhookDialogs({ decision, webhook, onDecide, onSecret }: Webhoo
       <Facts facts={[{ label: text.change.pending, value: text.change.cancelled(formatCount(pending)) }]} />
     )
   const [secret, setSecret] = useState<string>()
-  const stop = useAct('setWebhook', {
-    refresh: ['getWebhook', 'listDeliveries'],
-    done: () => [text.stop.done, text.stop.doneMore],
-    failed: text.stop.failed,
-    onDone: close,
-  })
-  const rotate = useAct('rotateSecret', {
-    refresh: ['getWebhook'],
-    failed: text.rotate.failed,
-    onDone: (reply) => {
-      close()
-      setSecret(reply.secret)
-    },
-  })
-  const end = useAct('endPreviousSecret', {
-    refresh: ['getWebhook'],
-    done: () => [text.end.done],
-    failed: text.end.failed,
-    onDone: close,
-  })
   return (
     <>
       <Dialog
@@ -61,49 +41,108 @@ export function WebhookDialogs({ decision, webhook, onDecide, onSecret }: Webhoo
           </UrlForm>
         ) : null}
       </Dialog>
-      <ConfirmDialog
-        isOpen={decision === 'stop'}
-        onClose={close}
-        title={text.stop.title}
-        lead={text.stop.lead}
-        confirm={text.stop.confirm}
-        keep={text.stop.keep}
-        typeName={text.stop.typeName}
-        isDestructive
-        isBusy={stop.isPending}
-        onConfirm={() => stop.mutate({ url: null })}
-      >
+      <StopDialog isOpen={decision === 'stop'} onClose={close}>
         {cancelled}
-      </ConfirmDialog>
-      <ConfirmDialog
+      </StopDialog>
+      <RotateDialog
         isOpen={decision === 'rotate'}
         onClose={close}
-        title={text.rotate.title}
-        lead={text.rotate.lead}
-        confirm={text.rotate.confirm}
-        keep={text.rotate.keep}
-        isBusy={rotate.isPending}
-        onConfirm={() => rotate.mutate({})}
-      >
-        <ol className={classes.plan}>
-          {text.rotate.steps.map((step) => (
-            <li key={step}>{step}</li>
-          ))}
-        </ol>
-        {webhook.secret?.previous_ends_at ? <p className={classes.again}>{text.rotate.again}</p> : null}
-      </ConfirmDialog>
-      <ConfirmDialog
-        isOpen={decision === 'end'}
-        onClose={close}
-        title={text.end.title}
-        lead={text.end.lead}
-        confirm={text.end.confirm}
-        keep={text.end.keep}
-        isDestructive
-        isBusy={end.isPending}
-        onConfirm={() => end.mutate({})}
+        hasPrevious={Boolean(webhook.secret?.previous_ends_at)}
+        onSecret={setSecret}
       />
+      <EndPreviousDialog isOpen={decision === 'end'} onClose={close} />
       <NewSecret secret={secret} isFirst={false} onClose={() => setSecret(undefined)} />
     </>
+  )
+}
+
+interface ConfirmProps {
+  readonly isOpen: boolean
+  readonly onClose: () => void
+}
+
+function StopDialog({ isOpen, onClose, children }: ConfirmProps & { readonly children: ReactNode }) {
+  const stop = useAct('setWebhook', {
+    refresh: ['getWebhook', 'listDeliveries'],
+    done: () => [text.stop.done, text.stop.doneMore],
+    failed: text.stop.failed,
+    onDone: onClose,
+  })
+  return (
+    <ConfirmDialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title={text.stop.title}
+      lead={text.stop.lead}
+      confirm={text.stop.confirm}
+      keep={text.stop.keep}
+      typeName={text.stop.typeName}
+      isDestructive
+      isBusy={stop.isPending}
+      onConfirm={() => stop.mutate({ url: null })}
+    >
+      {children}
+    </ConfirmDialog>
+  )
+}
+
+function RotateDialog({
+  isOpen,
+  onClose,
+  hasPrevious,
+  onSecret,
+}: ConfirmProps & {
+  /** The secret before this one is still accepted. */
+  readonly hasPrevious: boolean
+  readonly onSecret: (secret: string) => void
+}) {
+  const rotate = useAct('rotateSecret', {
+    refresh: ['getWebhook'],
+    failed: text.rotate.failed,
+    onDone: ({ secret }) => {
+      onClose()
+      onSecret(secret)
+    },
+  })
+  return (
+    <ConfirmDialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title={text.rotate.title}
+      lead={text.rotate.lead}
+      confirm={text.rotate.confirm}
+      keep={text.rotate.keep}
+      isBusy={rotate.isPending}
+      onConfirm={() => rotate.mutate({})}
+    >
+      <ol className={classes.plan}>
+        {text.rotate.steps.map((step) => (
+          <li key={step}>{step}</li>
+        ))}
+      </ol>
+      {hasPrevious ? <p className={classes.again}>{text.rotate.again}</p> : null}
+    </ConfirmDialog>
+  )
+}
+
+function EndPreviousDialog({ isOpen, onClose }: ConfirmProps) {
+  const end = useAct('endPreviousSecret', {
+    refresh: ['getWebhook'],
+    done: () => [text.end.done],
+    failed: text.end.failed,
+    onDone: onClose,
+  })
+  return (
+    <ConfirmDialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title={text.end.title}
+      lead={text.end.lead}
+      confirm={text.end.confirm}
+      keep={text.end.keep}
+      isDestructive
+      isBusy={end.isPending}
+      onConfirm={() => end.mutate({})}
+    />
   )
 }
