@@ -2,9 +2,9 @@ import { createServer } from 'node:net'
 import { createActions } from './control/actions.ts'
 import { type Control, createControlServer } from './control/server.ts'
 import { createStreams } from './control/stream.ts'
-import { startDatabase } from './database.ts'
-import { ACCOUNT_ID, KEY } from './seed.ts'
-import { openStore } from './store.ts'
+import { startDatabase } from './database/database.ts'
+import { ACCOUNT_ID, KEY } from './database/seed.ts'
+import { openStore } from './store/store.ts'
 import type { Emulator, EmulatorOptions, Fault, Key } from './types.ts'
 
 /** Starts an emulator: a private database, the service in this process, play money. */

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { SCHEMA } from '@shopwire/service/embedded'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { startDatabase } from '../src/database.ts'
-import { imageOf } from '../src/database-image.ts'
+import { startDatabase } from '../src/database/database.ts'
+import { imageOf } from '../src/database/database-image.ts'
 
 let caches: string
 

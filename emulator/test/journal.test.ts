@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createJournal } from '../src/journal.ts'
+import { createJournal } from '../src/store/journal.ts'
 import type { RecordedRequest } from '../src/types.ts'
 
 test('the journal stays bounded and keeps the newest records, however much callers send', () => {

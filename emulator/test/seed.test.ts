@@ -8,8 +8,8 @@ import {
   sql,
 } from '@shopwire/service/embedded'
 import { expect, test } from 'vitest'
-import { startDatabase } from '../src/database.ts'
-import { CELL, seed } from '../src/seed.ts'
+import { startDatabase } from '../src/database/database.ts'
+import { CELL, seed } from '../src/database/seed.ts'
 
 test('an interrupted first start is completed by the next one', async () => {
   const database = await startDatabase(

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { expect, test } from 'vitest'
 import { freePort, freePorts } from '../src/index.ts'
-import { launchOnPort, PortTaken } from '../src/ports.ts'
+import { launchOnPort, PortTaken } from '../src/network/ports.ts'
 
 test('ports are distinct, free and outside the range of outgoing connections', async () => {
   const ports = await freePorts(50)

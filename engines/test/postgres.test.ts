@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { freePort, type Postgres, type PostgresOptions, startPostgres } from '../src/index.ts'
-import { portIsFree } from '../src/ports.ts'
-import { descendantsOf, isAlive } from '../src/process-tree.ts'
+import { portIsFree } from '../src/network/ports.ts'
+import { descendantsOf, isAlive } from '../src/processes/process-tree.ts'
 import { psql, startBusyBackend } from './psql.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })

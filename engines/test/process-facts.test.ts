@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { BY_PROC, BY_PS, PROCESSES } from '../src/process-facts.ts'
-import { descendantsOf, isAlive, send } from '../src/process-tree.ts'
+import { BY_PROC, BY_PS, PROCESSES } from '../src/processes/process-facts.ts'
+import { descendantsOf, isAlive, send } from '../src/processes/process-tree.ts'
 
 const READERS = [
   { name: 'ps', reader: BY_PS },

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { isAlive, killTree } from '../src/process-tree.ts'
+import { isAlive, killTree } from '../src/processes/process-tree.ts'
 import { until } from '../src/until.ts'
 
 const GONE_MS_MAX = 5_000

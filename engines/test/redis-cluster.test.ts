@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { type RedisCluster, type RedisClusterOptions, startRedisCluster } from '../src/index.ts'
-import { descendantsOf } from '../src/process-tree.ts'
+import { descendantsOf } from '../src/processes/process-tree.ts'
 
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 30_000 })
 

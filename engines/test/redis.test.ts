@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { type Redis, type RedisOptions, startRedis } from '../src/index.ts'
-import { portIsFree } from '../src/ports.ts'
-import { descendantsOf, isAlive } from '../src/process-tree.ts'
+import { portIsFree } from '../src/network/ports.ts'
+import { descendantsOf, isAlive } from '../src/processes/process-tree.ts'
 
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
 

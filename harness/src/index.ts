@@ -1,8 +1,8 @@
-export { ageMemory } from './admission-memory.ts'
-export { type BackupRig, openBackupRig } from './backup-rig.ts'
+export { ageMemory } from './database/admission-memory.ts'
+export { type BackupRig, openBackupRig } from './database/backup-rig.ts'
 export { type Item, newItem, newLinks } from './goods.ts'
-export { type HttpServer, startHttpServer } from './http-server.ts'
-export { type KmsFault, type KmsServer, startKms } from './kms.ts'
+export { type HttpServer, startHttpServer } from './stand-ins/http-server.ts'
+export { type KmsFault, type KmsServer, startKms } from './stand-ins/kms.ts'
 export {
   type AccountOptions,
   type AdminCommand,
@@ -11,7 +11,7 @@ export {
   type Operator,
   operatorBy,
 } from './operator.ts'
-export { familyCpuMs } from './process-usage.ts'
+export { familyCpuMs } from './programs/process-usage.ts'
 export {
   COMPILE_CACHE,
   capture,
@@ -25,8 +25,8 @@ export {
   type SpawnOptions,
   spawnProgram,
   spawnScript,
-} from './program.ts'
-export { dump, openSession, psql } from './psql.ts'
+} from './programs/program.ts'
+export { dump, openSession, psql } from './database/psql.ts'
 export {
   type ApiProcess,
   type ServerProcess,
@@ -35,7 +35,7 @@ export {
   startScript,
   startWorker,
   type WorkerProcess,
-} from './server-process.ts'
+} from './programs/server-process.ts'
 export {
   LIMITLESS,
   limitless,
@@ -60,8 +60,8 @@ export {
   type StripeServer,
   type StripeSession,
   startStripe,
-} from './stripe.ts'
-export { type Supplier, type SupplierAsk, startSupplier } from './supplier.ts'
+} from './stand-ins/stripe.ts'
+export { type Supplier, type SupplierAsk, startSupplier } from './stand-ins/supplier.ts'
 export {
   type AdmissionKind,
   admissionKinds,
@@ -73,4 +73,4 @@ export {
   startSystems,
   superuserUrl,
 } from './system.ts'
-export { startTlsProxy, type TlsProxy } from './tls-proxy.ts'
+export { startTlsProxy, type TlsProxy } from './stand-ins/tls-proxy.ts'

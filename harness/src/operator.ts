@@ -3,9 +3,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Item } from './goods.ts'
-import { limitConcurrency } from './limit-concurrency.ts'
-import { createOperatorServer, type OperatorServer } from './operator-server.ts'
-import { type Ended, runProgram, type Settings } from './program.ts'
+import { limitConcurrency } from './programs/limit-concurrency.ts'
+import { createOperatorServer, type OperatorServer } from './programs/operator-server.ts'
+import { type Ended, runProgram, type Settings } from './programs/program.ts'
 import type { Key } from './signed-request.ts'
 
 /** What the owner of a store does, each with the admin command. */

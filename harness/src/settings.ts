@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { ProcessName, ProvisionedDatabase } from '@shopwire/engines'
-import type { Settings } from './program.ts'
+import type { Settings } from './programs/program.ts'
 
 /** Runs a suite with another mode than the default, for example `SHOPWIRE_E2E_BATCHING=always npm run e2e`. */
 const BATCHING = process.env.SHOPWIRE_E2E_BATCHING

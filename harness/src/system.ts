@@ -9,9 +9,9 @@ import {
   startRedisCluster,
 } from '@shopwire/engines'
 import { createOperator, type Operator } from './operator.ts'
-import { migratedDatabase, preparedDatabase } from './prepared-database.ts'
-import type { Settings, SpawnOptions } from './program.ts'
-import { psql } from './psql.ts'
+import { migratedDatabase, preparedDatabase } from './database/prepared-database.ts'
+import type { Settings, SpawnOptions } from './programs/program.ts'
+import { psql } from './database/psql.ts'
 import {
   type ApiProcess,
   type ServerProcess,
@@ -19,9 +19,9 @@ import {
   startDashboard,
   startWorker,
   type WorkerProcess,
-} from './server-process.ts'
+} from './programs/server-process.ts'
 import { loginSettings, ownerSettings, sharedSettings } from './settings.ts'
-import { timed } from './starts.ts'
+import { timed } from './programs/starts.ts'
 
 export const admissionKinds = ['postgres', 'redis', 'redis-cluster'] as const
 export type AdmissionKind = (typeof admissionKinds)[number]

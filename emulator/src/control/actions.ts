@@ -10,18 +10,18 @@ import {
   verifyData,
   webhookSecretBinding,
 } from '@shopwire/service/embedded'
-import { madeUpLink, SUPPLIER } from '../fulfilment.ts'
+import { madeUpLink, SUPPLIER } from '../store/fulfilment.ts'
 import {
   selectEndpoint,
   selectMissingLinks,
   selectOrders,
   selectPreviousSecretEnd,
   selectTransfers,
-} from '../queries.ts'
-import { ACCOUNT_ID, addAccount, setBalance } from '../seed.ts'
-import type { Store } from '../store.ts'
+} from '../database/queries.ts'
+import { ACCOUNT_ID, addAccount, setBalance } from '../database/seed.ts'
+import type { Store } from '../store/store.ts'
 import type { CatalogueImported, EmulatedOrder, Key, LedgerTransfer, TimeAdvanced } from '../types.ts'
-import { checkUrl } from '../webhook-urls.ts'
+import { checkUrl } from '../deliveries/webhook-urls.ts'
 
 type Input = Readonly<Record<string, unknown>>
 

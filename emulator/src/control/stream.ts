@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Entry, Journal } from '../journal.ts'
+import type { Entry, Journal } from '../store/journal.ts'
 
 /** A comment is sent this often, so that proxies do not close a quiet stream. */
 const BREATH_MS = 15_000
