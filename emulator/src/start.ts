@@ -1,6 +1,7 @@
 import { createServer } from 'node:net'
 import { createActions } from './control/actions.ts'
-import { type Control, createControlServer } from './control/server.ts'
+import type { Control } from './control/routes.ts'
+import { createControlServer } from './control/server.ts'
 import { createStreams } from './control/stream.ts'
 import { startDatabase } from './database/database.ts'
 import { ACCOUNT_ID, KEY } from './database/seed.ts'
