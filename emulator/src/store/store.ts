@@ -20,7 +20,7 @@ import {
   VERSION,
 } from '@shopwire/service/embedded'
 import { createLines } from '../deliveries/deliveries.ts'
-import { createExchanges } from '../requests/exchanges.ts'
+import { createExchanges, type ExchangeDeps } from '../requests/exchanges.ts'
 import { createFaults, type Faults } from '../faults/faults.ts'
 import { endlessSupply, interferingFulfilment } from './fulfilment.ts'
 import { createInterference, interferingAdmission } from '../requests/interference.ts'
@@ -63,6 +63,8 @@ export interface Store {
   stop(): Promise<void>
 }
 
+type Log = ReturnType<typeof createLog>
+
 const SHUTDOWN_MS = 4_000
 /** Each part has connections of its own, with its login. Together they are fewer than database/database.ts allows. */
 const CONNECTIONS = { api: 20, worker: 20, operator: 6, owner: 2 }
@@ -72,16 +74,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   // Standard output is for the ready line.
   const log = createLog(config.SHOPWIRE_LOG_LEVEL, { write: (line) => void process.stderr.write(line) })
   const metrics = createMetrics(VERSION)
-  const connect = (part: keyof typeof CONNECTIONS) => {
-    const { ownerUrl, processUrls } = options.database
-    const url = part === 'owner' ? ownerUrl : processUrls[part]
-    const own = { SHOPWIRE_DATABASE_URL: url, SHOPWIRE_DATABASE_CONNECTIONS: CONNECTIONS[part] }
-    return openDatabaseFrom({ ...config, ...own }, 'shopwire-emulator', log)
-  }
-  const databases = { api: connect('api'), worker: connect('worker'), operator: connect('operator') }
-  // For what no process of a store does: skipping time, and seeding.
-  const owner = connect('owner')
-  const { operator: db } = databases
+  const databases = connect(config, options.database, log)
+  const { operator: db, owner } = databases
   const keyring = openKeyringFrom(config)
   const journal = createJournal()
   const pauses = createPauses()
@@ -91,16 +85,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     state.sync().catch(() => {})
   })
   let api: Api | undefined
-  const operator = createOperator(
-    {
-      db,
-      keyring,
-      clock: { nowMs: () => Date.now() },
-      cell: CELL,
-      admission: async () => (api as Api).admission,
-    },
-    'emulator',
-  )
+  const operator = openOperator(db, keyring, () => api as Api)
   const time = createTime(owner, () => operator)
   const state = createStoreState(operator, () => faults.isArmedForAll('store_closed'))
   await seed({ db, owner, keyring, operator }, options.balanceCents)
@@ -112,19 +97,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     const [order] = await selectOrders(db, { id })
     if (order) journal.add('order', order)
   }
-  const exchanges = createExchanges({
-    journal,
-    faults,
-    keys,
-    onAnswer({ method, target, status, answer, error_type, account_id }) {
-      if (method !== 'POST' || target !== '/v1/orders') return
-      const closed = error_type === 'store_closed' && faults.active('store_closed', account_id ?? undefined)
-      // For a single account it was applied where the answer was made.
-      if (closed && closed.account_id === undefined) closed.fire()
-      // Recorded as a new order; later changes are recorded separately.
-      if (status === 201) void tellOrder((JSON.parse(answer) as { id: string }).id).catch(() => {})
-    },
-  })
+  const exchanges = createExchanges({ journal, faults, keys, onAnswer: watchOrders(faults, tellOrder) })
   const limits = { requestsMax: options.requestsPerMinute, ordersMax: options.ordersPerMinute }
   api = await createApi(
     config,
@@ -174,8 +147,49 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     async stop() {
       pauses.end()
       for (const step of [...open.stops, ...worker.stops]) await step.run()
-      await Promise.all([owner, ...Object.values(databases)].map((one) => one.close()))
+      await Promise.all(Object.values(databases).map((one) => one.close()))
     },
+  }
+}
+
+/** A pool of connections for each part of the store, with its login. */
+function connect(config: Config, { ownerUrl, processUrls }: ProvisionedDatabase, log: Log) {
+  const open = (part: keyof typeof CONNECTIONS): Db => {
+    const url = part === 'owner' ? ownerUrl : processUrls[part]
+    const own = { SHOPWIRE_DATABASE_URL: url, SHOPWIRE_DATABASE_CONNECTIONS: CONNECTIONS[part] }
+    return openDatabaseFrom({ ...config, ...own }, 'shopwire-emulator', log)
+  }
+  return {
+    api: open('api'),
+    worker: open('worker'),
+    operator: open('operator'),
+    /** For what no process of a store does: skipping time, and seeding. */
+    owner: open('owner'),
+  }
+}
+
+function openOperator(db: Db, keyring: Keyring, api: () => Api): Operator {
+  return createOperator(
+    {
+      db,
+      keyring,
+      clock: { nowMs: () => Date.now() },
+      cell: CELL,
+      admission: async () => api().admission,
+    },
+    'emulator',
+  )
+}
+
+/** Takes notice of the answers to orders: those of a closed store use up its fault, and a new order is recorded. */
+function watchOrders(faults: Faults, tellOrder: Store['tellOrder']): ExchangeDeps['onAnswer'] {
+  return ({ method, target, status, answer, error_type, account_id }) => {
+    if (method !== 'POST' || target !== '/v1/orders') return
+    const closed = error_type === 'store_closed' && faults.active('store_closed', account_id ?? undefined)
+    // For a single account it was applied where the answer was made.
+    if (closed && closed.account_id === undefined) closed.fire()
+    // Recorded as a new order; later changes are recorded separately.
+    if (status === 201) void tellOrder((JSON.parse(answer) as { id: string }).id).catch(() => {})
   }
 }
 
