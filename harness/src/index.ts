@@ -54,13 +54,8 @@ export {
   sign,
   signedHeaders,
 } from './signed-request.ts'
-export {
-  type StripePayment,
-  type StripeReversal,
-  type StripeServer,
-  type StripeSession,
-  startStripe,
-} from './stand-ins/stripe.ts'
+export { type StripeServer, startStripe } from './stand-ins/stripe.ts'
+export type { StripePayment, StripeReversal, StripeSession } from './stand-ins/stripe-merchant.ts'
 export { type Supplier, type SupplierAsk, startSupplier } from './stand-ins/supplier.ts'
 export {
   type AdmissionKind,
