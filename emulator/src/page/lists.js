@@ -97,21 +97,7 @@ function start(view) {
   const summary = h('p', { class: 'dim summary' })
   const pill = h('button', { type: 'button', class: 'pill', hidden: true, onclick: showNew })
   const body = h('tbody')
-  const table = h(
-    'table',
-    { class: `rows ${view}`, hidden: true },
-    h('caption', { class: 'away' }, `${kind.title}, newest first`),
-    h(
-      'thead',
-      {},
-      h(
-        'tr',
-        {},
-        kind.heads.map((head) => h('th', { scope: 'col' }, head)),
-      ),
-    ),
-    body,
-  )
+  const table = tableOf(view, kind, body)
   const older = h(
     'button',
     { type: 'button', class: 'older', hidden: true, onclick: () => showOlder() },
@@ -150,6 +136,24 @@ function start(view) {
     rowsMax: ROWS_MAX,
     admitted: new Set(),
   }
+}
+
+function tableOf(view, kind, body) {
+  return h(
+    'table',
+    { class: `rows ${view}`, hidden: true },
+    h('caption', { class: 'away' }, `${kind.title}, newest first`),
+    h(
+      'thead',
+      {},
+      h(
+        'tr',
+        {},
+        kind.heads.map((head) => h('th', { scope: 'col' }, head)),
+      ),
+    ),
+    body,
+  )
 }
 
 function showOlder() {
