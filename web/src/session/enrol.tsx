@@ -28,6 +28,7 @@ export function Enrol({ session }: { readonly session: Session }) {
   const [stage, setStage] = useState<Stage>({
     at: session.person?.has_password && !heldPassword() ? 'password' : 'choose',
   })
+  const { busy, error, run } = useAttempt()
   const signOut = useSignOut()
   const finish = async () => {
     dropPassword()
@@ -85,22 +86,24 @@ export function Enrol({ session }: { readonly session: Session }) {
   const isOperator = session.person?.kind === 'operator'
   return (
     <PublicPage title={words.title} lead={isOperator ? words.leadOperator : words.lead} foot={foot}>
-      <FactorChoice isOperator={isOperator} onPasskey={tryPasskey} onApp={tryApp} />
+      <FactorChoice
+        isOperator={isOperator}
+        busy={busy}
+        error={error}
+        onPasskey={() => void run('passkey', tryPasskey)}
+        onApp={() => void run('totp', tryApp)}
+      />
     </PublicPage>
   )
 }
 
-interface FactorChoiceProps {
-  readonly isOperator: boolean
-  readonly onPasskey: () => Promise<void>
-  readonly onApp: () => Promise<void>
-}
+type Factor = 'passkey' | 'totp'
 
-/** A passkey or an authenticator app; for operators a passkey only. */
-function FactorChoice({ isOperator, onPasskey, onApp }: FactorChoiceProps) {
+/** Which factor is being set up, and why the last attempt failed. */
+function useAttempt() {
   const [error, setError] = useState<string>()
-  const [busy, setBusy] = useState<'passkey' | 'totp'>()
-  const run = async (which: 'passkey' | 'totp', work: () => Promise<void>) => {
+  const [busy, setBusy] = useState<Factor>()
+  const run = async (which: Factor, work: () => Promise<unknown>) => {
     setBusy(which)
     setError(undefined)
     try {
@@ -111,6 +114,19 @@ function FactorChoice({ isOperator, onPasskey, onApp }: FactorChoiceProps) {
       setBusy(undefined)
     }
   }
+  return { busy, error, run }
+}
+
+interface FactorChoiceProps {
+  readonly isOperator: boolean
+  readonly busy: Factor | undefined
+  readonly error: string | undefined
+  readonly onPasskey: () => void
+  readonly onApp: () => void
+}
+
+/** A passkey or an authenticator app; for operators a passkey only. */
+function FactorChoice({ isOperator, busy, error, onPasskey, onApp }: FactorChoiceProps) {
   const canUsePasskey = browserSupportsWebAuthn()
   return (
     <div>
@@ -126,7 +142,7 @@ function FactorChoice({ isOperator, onPasskey, onApp }: FactorChoiceProps) {
               variant="filled"
               disabled={!canUsePasskey}
               loading={busy === 'passkey'}
-              onClick={() => void run('passkey', onPasskey)}
+              onClick={onPasskey}
             >
               {words.addPasskey}
             </Button>
@@ -138,7 +154,7 @@ function FactorChoice({ isOperator, onPasskey, onApp }: FactorChoiceProps) {
             <div>
               <h2 className="sw-strong">{words.chooseTotp}</h2>
               <p className={classes.choiceNote}>{words.chooseTotpNote}</p>
-              <Button loading={busy === 'totp'} onClick={() => void run('totp', onApp)}>
+              <Button loading={busy === 'totp'} onClick={onApp}>
                 {words.useTotp}
               </Button>
             </div>
