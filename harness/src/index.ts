@@ -1,8 +1,7 @@
 export { ageMemory } from './database/admission-memory.ts'
 export { type BackupRig, openBackupRig } from './database/backup-rig.ts'
+export { dump, openSession, psql } from './database/psql.ts'
 export { type Item, newItem, newLinks } from './goods.ts'
-export { type HttpServer, startHttpServer } from './stand-ins/http-server.ts'
-export { type KmsFault, type KmsServer, startKms } from './stand-ins/kms.ts'
 export {
   type AccountOptions,
   type AdminCommand,
@@ -26,7 +25,6 @@ export {
   spawnProgram,
   spawnScript,
 } from './programs/program.ts'
-export { dump, openSession, psql } from './database/psql.ts'
 export {
   type ApiProcess,
   type ServerProcess,
@@ -54,9 +52,12 @@ export {
   sign,
   signedHeaders,
 } from './signed-request.ts'
+export { type HttpServer, startHttpServer } from './stand-ins/http-server.ts'
+export { type KmsFault, type KmsServer, startKms } from './stand-ins/kms.ts'
 export { type StripeServer, startStripe } from './stand-ins/stripe.ts'
 export type { StripePayment, StripeReversal, StripeSession } from './stand-ins/stripe-merchant.ts'
 export { type Supplier, type SupplierAsk, startSupplier } from './stand-ins/supplier.ts'
+export { startTlsProxy, type TlsProxy } from './stand-ins/tls-proxy.ts'
 export {
   type AdmissionKind,
   admissionKinds,
@@ -68,4 +69,3 @@ export {
   startSystems,
   superuserUrl,
 } from './system.ts'
-export { startTlsProxy, type TlsProxy } from './stand-ins/tls-proxy.ts'

@@ -8,10 +8,10 @@ import {
   startRedis,
   startRedisCluster,
 } from '@shopwire/engines'
-import { createOperator, type Operator } from './operator.ts'
 import { migratedDatabase, preparedDatabase } from './database/prepared-database.ts'
-import type { Settings, SpawnOptions } from './programs/program.ts'
 import { psql } from './database/psql.ts'
+import { createOperator, type Operator } from './operator.ts'
+import type { Settings, SpawnOptions } from './programs/program.ts'
 import {
   type ApiProcess,
   type ServerProcess,
@@ -20,8 +20,8 @@ import {
   startWorker,
   type WorkerProcess,
 } from './programs/server-process.ts'
-import { loginSettings, ownerSettings, sharedSettings } from './settings.ts'
 import { timed } from './programs/starts.ts'
+import { loginSettings, ownerSettings, sharedSettings } from './settings.ts'
 
 export const admissionKinds = ['postgres', 'redis', 'redis-cluster'] as const
 export type AdmissionKind = (typeof admissionKinds)[number]

@@ -10,7 +10,6 @@ import {
   verifyData,
   webhookSecretBinding,
 } from '@shopwire/service/embedded'
-import { madeUpLink, SUPPLIER } from '../store/fulfilment.ts'
 import {
   selectEndpoint,
   selectMissingLinks,
@@ -19,9 +18,10 @@ import {
   selectTransfers,
 } from '../database/queries.ts'
 import { ACCOUNT_ID, addAccount, setBalance } from '../database/seed.ts'
+import { checkUrl } from '../deliveries/webhook-urls.ts'
+import { madeUpLink, SUPPLIER } from '../store/fulfilment.ts'
 import type { Store } from '../store/store.ts'
 import type { CatalogueImported, EmulatedOrder, Key, LedgerTransfer, TimeAdvanced } from '../types.ts'
-import { checkUrl } from '../deliveries/webhook-urls.ts'
 
 type Input = Readonly<Record<string, unknown>>
 

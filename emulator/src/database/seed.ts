@@ -10,9 +10,9 @@ import {
   readCatalogueFile,
   sql,
 } from '@shopwire/service/embedded'
-import catalogue from './catalogue.json' with { type: 'json' }
 import { SUPPLIER } from '../store/fulfilment.ts'
 import type { Key } from '../types.ts'
+import catalogue from './catalogue.json' with { type: 'json' }
 
 export const CELL = 'emulator'
 /** The same at every start, so that a caller's configuration stays valid. They give access to play money only. */

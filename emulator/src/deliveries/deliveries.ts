@@ -8,8 +8,8 @@ import {
   type Sent,
 } from '@shopwire/service/embedded'
 import type { Faults, Taken } from '../faults/faults.ts'
-import type { Journal } from '../store/journal.ts'
 import type { Pauses } from '../faults/pauses.ts'
+import type { Journal } from '../store/journal.ts'
 import { isOwnPlace } from './webhook-urls.ts'
 
 export interface DeliveryDeps {

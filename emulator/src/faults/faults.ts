@@ -1,7 +1,7 @@
 import { routes } from '@shopwire/contract'
 import { refuse } from '@shopwire/service/embedded'
-import { faultKinds, isFaultName, kindOf, type Param, type Stage } from './fault-kinds.ts'
 import type { Fault, FaultName } from '../types.ts'
+import { faultKinds, isFaultName, kindOf, type Param, type Stage } from './fault-kinds.ts'
 
 /** A fault reserved for one request, order or event, so that one `times` is not used twice. */
 export interface Taken {

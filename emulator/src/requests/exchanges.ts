@@ -6,8 +6,8 @@ import { canonicalRequest } from '@shopwire/contract/signing'
 import { newId, type ServeRequest } from '@shopwire/service/embedded'
 import type { Faults, Taken } from '../faults/faults.ts'
 import type { Journal } from '../store/journal.ts'
-import type { Keys } from './keys.ts'
 import type { RecordedRequest } from '../types.ts'
+import type { Keys } from './keys.ts'
 
 /** One request in progress, with what is known before the service handles it. */
 export interface Exchange {

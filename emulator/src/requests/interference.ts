@@ -12,9 +12,9 @@ import {
   tooSlow,
   Unavailable,
 } from '@shopwire/service/embedded'
-import type { Exchange, Exchanges } from './exchanges.ts'
 import type { Faults } from '../faults/faults.ts'
 import type { Pauses } from '../faults/pauses.ts'
+import type { Exchange, Exchanges } from './exchanges.ts'
 
 export interface InterferenceDeps {
   readonly db: Db

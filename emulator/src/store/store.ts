@@ -19,19 +19,19 @@ import {
   sql,
   VERSION,
 } from '@shopwire/service/embedded'
-import { createLines } from '../deliveries/deliveries.ts'
-import { createExchanges, type ExchangeDeps } from '../requests/exchanges.ts'
-import { createFaults, type Faults } from '../faults/faults.ts'
-import { endlessSupply, interferingFulfilment } from './fulfilment.ts'
-import { createInterference, interferingAdmission } from '../requests/interference.ts'
-import { createJournal, type Journal } from './journal.ts'
-import { type Keys, openKeys } from '../requests/keys.ts'
-import { createPauses } from '../faults/pauses.ts'
 import { selectOrders } from '../database/queries.ts'
 import { ACCOUNT_ID, CELL, KEY, seed } from '../database/seed.ts'
+import { createLines } from '../deliveries/deliveries.ts'
+import { checkUrl, looseRoutes } from '../deliveries/webhook-urls.ts'
+import { createFaults, type Faults } from '../faults/faults.ts'
+import { createPauses } from '../faults/pauses.ts'
+import { createExchanges, type ExchangeDeps } from '../requests/exchanges.ts'
+import { createInterference, interferingAdmission } from '../requests/interference.ts'
+import { type Keys, openKeys } from '../requests/keys.ts'
+import { endlessSupply, interferingFulfilment } from './fulfilment.ts'
+import { createJournal, type Journal } from './journal.ts'
 import { createStoreState } from './store-state.ts'
 import { createTime, type Time } from './time.ts'
-import { checkUrl, looseRoutes } from '../deliveries/webhook-urls.ts'
 
 export interface StoreOptions {
   readonly database: ProvisionedDatabase

@@ -2,10 +2,15 @@ import { execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findFaketime, findPostgres } from '../binaries.ts'
-import { POSTGRES_FAST_STOP_MS_MAX, POSTGRES_IMMEDIATE_STOP_MS_MAX, POSTGRES_START_MS_MAX } from '../limits.ts'
+import {
+  POSTGRES_FAST_STOP_MS_MAX,
+  POSTGRES_IMMEDIATE_STOP_MS_MAX,
+  POSTGRES_START_MS_MAX,
+} from '../limits.ts'
+import { freePort, HOST, launchOnPort, PortTaken, portIsFree } from '../network/ports.ts'
 import { logSize, logTail } from '../processes/log-tail.ts'
 import { type ManagedChild, removeTemporaryFolder, spawnManagedChild } from '../processes/managed-child.ts'
-import { freePort, HOST, launchOnPort, PortTaken, portIsFree } from '../network/ports.ts'
+import { until } from '../until.ts'
 import {
   environment,
   openHome,
@@ -14,7 +19,6 @@ import {
   SUPERUSER,
   takeOver,
 } from './postgres-home.ts'
-import { until } from '../until.ts'
 
 export interface PostgresOptions {
   /** Kept after stop() and reused by the next start; without it stop() deletes everything. */

@@ -5,9 +5,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { KILLED_MS_MAX, TEMPORARY_PREFIX } from '../limits.ts'
+import { until } from '../until.ts'
 import { isAlive, killTree, send } from './process-tree.ts'
 import type { ReaperOrder } from './reaper.ts'
-import { until } from '../until.ts'
 
 /** A child process that ends with this process, however this process ends. */
 export interface ManagedChild {

@@ -2,9 +2,9 @@ import { rm } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { createInterface } from 'node:readline'
 import { KILLED_MS_MAX, REAPER_POLITE_MS_MAX, TEMPORARY_PREFIX } from '../limits.ts'
+import { until } from '../until.ts'
 import { PROCESSES } from './process-facts.ts'
 import { isAlive, killTree, send } from './process-tree.ts'
-import { until } from '../until.ts'
 
 /**
  * The reaper: a separate process with a pipe to the process that starts engines. When the pipe

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { findRedis } from '../binaries.ts'
 import { CLUSTER_PROBE_MS_MAX, REDIS_START_MS_MAX, REDIS_STOP_MS_MAX } from '../limits.ts'
+import { freePort, HOST, launchOnPort, PortTaken, portIsFree } from '../network/ports.ts'
 import { logSize, logTail } from '../processes/log-tail.ts'
 import {
   type ManagedChild,
@@ -10,10 +11,9 @@ import {
   removeTemporaryFolder,
   spawnManagedChild,
 } from '../processes/managed-child.ts'
-import { freePort, HOST, launchOnPort, PortTaken, portIsFree } from '../network/ports.ts'
 import { send } from '../processes/process-tree.ts'
-import { type RedisDoor, type RedisReply, sendCommand } from './resp.ts'
 import { until } from '../until.ts'
+import { type RedisDoor, type RedisReply, sendCommand } from './resp.ts'
 
 export interface RedisOptions {
   /** Kept after stop(); without it stop() deletes everything. */

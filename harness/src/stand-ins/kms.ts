@@ -8,8 +8,8 @@ import {
 } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { startHttpServer } from './http-server.ts'
 import type { Settings } from '../programs/program.ts'
+import { startHttpServer } from './http-server.ts'
 
 export type KmsServer = Awaited<ReturnType<typeof startKms>>
 

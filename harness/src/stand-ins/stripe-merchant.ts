@@ -53,7 +53,11 @@ export function createStripeMerchant() {
   let nowMs = () => Date.now()
   const created = () => Math.floor(nowMs() / 1000)
 
-  function open(body: string, key: string | undefined, addressOf: (session_id: string) => string): StripeSession {
+  function open(
+    body: string,
+    key: string | undefined,
+    addressOf: (session_id: string) => string,
+  ): StripeSession {
     const earlier = key === undefined ? undefined : byKey.get(key)
     if (earlier) {
       if (earlier.body !== body) throw new Error('the idempotency key was used with other parameters')

@@ -159,7 +159,8 @@ async function answerApi(
   }
   if (version === 'v1' && request.method === 'GET') {
     const known = keptOf(merchant, kind)
-    if (known && third === undefined) return { status: 200, body: merchant.listed([...known.values()], query) }
+    if (known && third === undefined)
+      return { status: 200, body: merchant.listed([...known.values()], query) }
     const thing = known?.get(third ?? '')
     if (thing) return { status: 200, body: thing }
   }

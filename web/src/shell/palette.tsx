@@ -147,11 +147,7 @@ function FoundGroup({
   return (
     <Spotlight.ActionsGroup label={words.found} className={classes.group ?? ''}>
       {results.map(({ kind, id, about, path }) => (
-        <Spotlight.Action
-          key={`${kind}-${id}`}
-          onClick={() => onOpen(path)}
-          className={classes.action ?? ''}
-        >
+        <Spotlight.Action key={`${kind}-${id}`} onClick={() => onOpen(path)} className={classes.action ?? ''}>
           <span className={classes.found}>
             <span className="sw-strong">
               {words.kinds[kind]}

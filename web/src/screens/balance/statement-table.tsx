@@ -164,10 +164,7 @@ const CLEARED = { kind: undefined, min: undefined, max: undefined, from: undefin
 
 function NoResult({ onClear, children }: { readonly onClear: () => void; readonly children: string }) {
   return (
-    <EmptyState
-      title={statement.noResult}
-      actions={<Button onClick={onClear}>{words.clearFilters}</Button>}
-    >
+    <EmptyState title={statement.noResult} actions={<Button onClick={onClear}>{words.clearFilters}</Button>}>
       {children}
     </EmptyState>
   )

@@ -114,11 +114,7 @@ function TestAndRecover({ onRecover }: { readonly onRecover: () => void }) {
       >
         {deliveries.sendTest}
       </Button>
-      <Button
-        variant="filled"
-        leftSection={<IconRefresh size={14} aria-hidden />}
-        onClick={onRecover}
-      >
+      <Button variant="filled" leftSection={<IconRefresh size={14} aria-hidden />} onClick={onRecover}>
         {deliveries.recover}
       </Button>
     </>

@@ -94,7 +94,7 @@ function RotateDialog({
 }: ConfirmProps & {
   /** The secret before this one is still accepted. */
   readonly hasPrevious: boolean
-  readonly onSecret: (secret: string) => void
+  readonly onSecret: (secret: string | undefined) => void
 }) {
   const rotate = useAct('rotateSecret', {
     refresh: ['getWebhook'],
