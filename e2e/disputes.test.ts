@@ -37,48 +37,46 @@ const FILES = {
 const STEPS: readonly Step[] = [
   `# Answer a dispute
 
-A caller says that you charged it twice, or that a link never came. Two commands answer with what was recorded when it happened. They
-change nothing, and never show a link. Everything below was run; a test runs it again and compares what is printed. Both take \`--json\`, with
-times to the millisecond and whole hashes.
+A caller says that you charged it twice, or that a link never came. Two commands answer with what was recorded when it
+happened. They change nothing and never show a link. Both take \`--json\`, with times to the millisecond and whole
+hashes.
 
-In the example, a caller's connection broke before it had the answer to a purchase. It sent the same request again, which is right. Later
-it sent another cart under the same key, and then the first cart under a new key.
+In the example, a caller lost the answer to a purchase and sent the same request again. Later it sent another cart
+under the same key, and then the first cart under a new key.
 
 ## "You charged me twice"
 
 Ask for the idempotency key of the purchase, or for the id of the order:`,
   { $: 'shopwire-admin orders prove purchase-1042', name: 'order', find: /(ord_\w+)/ },
-  `The last lines are the answer to send: the key bought one order, for one debit, however often it was sent. Each attempt is listed with its
-request id (the \`X-Request-Id\` of its answer, also in the log of the API), the API key that signed it, and the address it came from. The
-hash is that of the cart, without regard to the order of its lines: \`other\` marks a cart that is not the one that was bought, which is
-refused with 409.
+  `The last lines are the answer to send. Each attempt has its request id (\`X-Request-Id\` of the answer, also in the log
+of the API), the API key that signed it, and the address it came from. \`other\` marks a cart that is not the one that
+was bought; the order of lines does not matter.
 
 The caller still sees two debits of $4.99. The statement says which orders they paid for:`,
   { $: 'shopwire-admin accounts statement {account} --limit 2', name: 'second', find: /-\$4\.99.*(ord_\w+)/ },
   { $: 'shopwire-admin orders prove {second}' },
-  `That is the second charge: another idempotency key, sent by the caller's own API key, with the same cart (the hashes are equal). A new key is a
-new purchase, as the interface says. Both orders were paid once; whether you take one back is for you to decide: \`orders cancel\` returns the
-money of an order that is not delivered yet; for a delivered one, \`accounts adjust\` credits the balance, with a reference and a note.
+  `That is the second charge: the same cart, sent by the caller's own API key under a new idempotency key, which is a new
+purchase. Whether you take one back is for you to decide: \`orders cancel\` returns the money of an order that is not
+delivered yet; for a delivered one, \`accounts adjust\` credits the balance, with a reference and a note.
 
-With \`--account\` one account is searched, by index. Without it all are, because a key is unique in its account only; in a store with millions of
-orders that takes a while. When several accounts used the same key, they are listed. Exit codes: 0 when the key bought once or never,
-4 when nothing is known of it, 5 when an account has to be named, 6 when orders and debits do not fit together
-([what to do](invariants.md)).
+A key is unique in its account only: \`--account\` searches one account, by index; without it all are searched, which
+takes a while among millions of orders. Exit codes: 0 when the key bought once or never, 4 when nothing is known of
+it, 5 when an account has to be named, 6 when orders and debits do not fit together ([what to
+do](invariants.md#when-a-rule-is-violated)).
 
 ## "I never received the link"`,
   { $: 'shopwire-admin orders show {order}', name: 'event', find: /(evt_\w+) +order\.delivered/ },
-  `The links went out in two ways, and both are listed.
+  `- **Answers that carried the links**: when, to which API key and address, and how many. Here the caller's own key got
+  one link after the delivery. An operator who looked with \`--reveal-links\` is listed as well.
+- **Webhook events**: every attempt with the receiver's status. Here it accepted \`order.accepted\` and refused
+  \`order.delivered\`, which carries the link, with 503.
 
-- **Answers that carried the links**: when, to which API key and address, and how many links. Here one answer with the
-  link was sent to the caller's own key, after the order was delivered. An operator who looked with \`--reveal-links\` is listed as well.
-- **Webhook events**: every attempt with the status that the receiver answered. Here \`order.accepted\` was accepted, and \`order.delivered\`, which
-  carries the link, was refused with 503: the caller's own server did not take it.
-
-A caller whose receiver was down can read the order, which is the source of truth. To send the event again, with the same id and bytes:`,
+A caller whose receiver was down can read the order, which is the source of truth. To send the event again, with the
+same id and bytes:`,
   { $: 'shopwire-admin webhooks resend {account} {event}' },
   { $: 'shopwire-admin webhooks attempts {account} {event}', until: /\b200\b/ },
-  `If no answer with the links is recorded and no event was accepted, the caller very probably does not have them (a record can be lost, see
-below). The links are still stored; give it the order id for \`GET /orders/{id}\`.
+  `If no answer with the links is recorded and no event was accepted, the caller very probably does not have them. They
+are still stored; give it the order id for \`GET /orders/{id}\`.
 
 ## What is recorded, and how certain it is
 
@@ -92,21 +90,19 @@ below). The links are still stored; give it the order id for \`GET /orders/{id}\
 | the links themselves | when they are obtained, encrypted | \`SHOPWIRE_LINK_RETENTION_DAYS\` after the delivery; their fingerprints for good |
 | what operators did | in the commit of the action | for good |
 
-- An API process that is killed loses what it had not written yet: at most its last second. One that stops in order loses nothing. While the
-  database is away, 10,000 entries wait in each process. What is lost is counted by \`shopwire_evidence_lost_total\` and logged. An
-  attempt that bought is listed in any case; \`answer not recorded\` then stands beside it.
-- \`caller was gone before the answer\` means that the connection was closed before the whole answer was handed to the network. Otherwise it was
-  handed over, which does not prove that it arrived: a proxy in between may have lost it.
-- A request that is refused before its body is known to be valid (400, 401, 403, 408, 413, 429) leaves no attempt: at that point the
-  caller or the idempotency key is not known yet. Such requests are in the log of the API.
-- \`GET /orders/{id}\` and a replayed \`POST /orders\` of a key with \`orders:read\` carry links; \`GET /orders\` does not. Orders are never answered with
-  304 and carry \`Cache-Control: no-store\`, so every answer with links is an entry of its own.
-- The address is the one that the API sees. Behind proxies, set \`SHOPWIRE_TRUSTED_PROXY_HOPS\` ([configuration](configuration.md)), or it is that of
-  the nearest proxy. Of an IPv6 address the network (/64) is kept.
-- Addresses are personal data in many countries. They go with the rest when their time is over; the last 30 days cannot be removed by the
-  application, and nothing of it can be changed. Orders keep the address of the request that bought them.
+- A killed API process loses at most its last second of records; while the database is away, 10,000 entries wait in
+  each process. What is lost is counted by \`shopwire_evidence_lost_total\` and logged. An attempt that bought is listed
+  in any case, then with \`answer not recorded\`.
+- \`caller was gone before the answer\`: the connection was closed before the whole answer was handed to the network.
+  Otherwise it was handed over, which does not prove that it arrived.
+- A request that is refused before its body is known to be valid (400, 401, 403, 408, 413, 429) leaves no attempt; it
+  is in the log of the API.
+- \`GET /orders/{id}\` and a replayed \`POST /orders\` of a key with \`orders:read\` carry links; \`GET /orders\` does not.
+- The address is the one that the API sees. Behind proxies, set \`SHOPWIRE_TRUSTED_PROXY_HOPS\`
+  ([configuration](configuration.md)). Of an IPv6 address the network (/64) is kept.
+- The application cannot change any of it, nor remove the last 30 days.
 
-Why it is done this way: [decision 0021](decisions/0021-evidence-and-seals.md).`,
+[Decision 0021](decisions/0021-evidence-and-seals.md) has the reasons.`,
 ]
 
 let system: System

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ROOT } from './support/code-blocks.ts'
 import { serveSite } from './support/static-site.ts'
 
-/** The portal as it is built, in a browser, under the policy that docs/hosting-the-docs.md gives. SHOPWIRE_SHOTS=folder keeps pictures. */
+/** The portal as it is built, in a browser, under the policy that docs/self-hosting/README.md gives. SHOPWIRE_SHOTS=folder keeps pictures. */
 const CHROMIUM = process.env.SHOPWIRE_CHROMIUM ?? '/usr/bin/chromium'
 const SITE = join(ROOT, 'docs/.site')
 const SHOTS = process.env.SHOPWIRE_SHOTS
@@ -38,7 +38,7 @@ const complaints: string[] = []
 
 beforeAll(async () => {
   await promisify(execFile)('npm', ['run', '--silent', 'docs:build'], { cwd: ROOT })
-  const hosting = await readFile(join(ROOT, 'docs/hosting-the-docs.md'), 'utf8')
+  const hosting = await readFile(join(ROOT, 'docs/self-hosting/README.md'), 'utf8')
   policy = /Content-Security-Policy "([^"]+)"/.exec(hosting)?.[1] ?? ''
   ;({ server, base } = await serveSite(SITE, policy))
   browser = await chromium.launch({

@@ -31,7 +31,7 @@ import { readProxyBlock, startNginx } from './support/nginx.ts'
 import { type Door, sendRaw } from './support/raw-answers.ts'
 import { HOSTILE_ADDRESS, startUpstreamJournal, type UpstreamJournal } from './support/upstream-journal.ts'
 
-/** nginx with the block of docs/self-hosting/tls-and-proxies.md and HAProxy with deploy/proxy/haproxy.cfg, in front of a real API process. */
+/** nginx with the block of docs/self-hosting/network.md and HAProxy with deploy/proxy/haproxy.cfg, in front of a real API process. */
 const CALLER = '127.0.0.2'
 const BALANCER = '127.0.0.5'
 const STRANGER = '127.0.0.6'

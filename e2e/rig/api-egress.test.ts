@@ -9,7 +9,7 @@ import { HERE, ITEM, SOON_MS, test } from './rig.ts'
 
 // Threat 67: a dependency of the API turns hostile and tries to send something out.
 
-const PAGE = new URL('../../docs/self-hosting/outbound.md', import.meta.url)
+const PAGE = new URL('../../docs/self-hosting/network.md', import.meta.url)
 const UID = 54_321
 const hasNft = spawnSync('nft', ['--version']).status === 0
 if (!hasNft) process.stderr.write('SKIPPED: no nft here; the outbound rules of the API were not tested.\n')

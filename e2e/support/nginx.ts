@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { type Certificate, freePort, until } from '@shopwire/engines'
 import { codeBlocks, ROOT } from './code-blocks.ts'
 
-/** The nginx of docs/self-hosting/tls-and-proxies.md, started with the block of the page; only ports and paths are others. */
+/** The nginx of docs/self-hosting/network.md, started with the block of the page; only ports and paths are others. */
 export interface Nginx {
   readonly port: number
   stop(): Promise<void>
@@ -20,7 +20,7 @@ export interface NginxOptions {
   readonly change?: (block: string) => string
 }
 
-const PAGE = 'docs/self-hosting/tls-and-proxies.md'
+const PAGE = 'docs/self-hosting/network.md'
 const START_MS_MAX = 10_000
 
 export async function startNginx({ certificate, apiPort, change }: NginxOptions): Promise<Nginx> {

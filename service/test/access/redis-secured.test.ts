@@ -23,7 +23,7 @@ import { openTestDatabase, type TestDatabase } from '../../testing/database.ts'
 const PASSWORD = 'p@ss/word:1%'
 const SENTINEL_PASSWORD = 'of-the-sentinels'
 const MASTER = 'shop-master'
-/** As in docs/self-hosting/tls-and-proxies.md. */
+/** As in docs/self-hosting/network.md. */
 const RIGHTS =
   '~shopwire:* -@all +@hash +@list +@string +exists +expire +pexpire +eval +evalsha +info +time +cluster|slots +cluster|info'
 const SECURED = { requirepass: PASSWORD, masterauth: PASSWORD, 'user shop': `on >${PASSWORD} ${RIGHTS}` }

@@ -1,6 +1,6 @@
 import { type PublicFiles, readPublicFolder } from './public-files.ts'
 
-/** No more than the pages need; docs/hosting-the-docs.md has the same policy for hosting them elsewhere. */
+/** No more than the pages need; docs/self-hosting/README.md has the same policy for hosting them elsewhere. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
