@@ -89,7 +89,7 @@ select r.kind, r.held_at, r.is_released,
  ) made;
 
 -- Transfers and audit rows are chained by hash, per account, some time after they were written, and all chains go into one digest a day
--- that can be published: whoever changes, removes or inserts a row afterwards is found out (docs/tamper-evidence.md). Placing an order
+-- that can be published: whoever changes, removes or inserts a row afterwards is found out (docs/invariants.md). Placing an order
 -- writes nothing of it.
 
 -- Rows that were sealed together, in order. Never changed: functions/platform/refuse_changes.sql.
