@@ -9,10 +9,21 @@ import {
 import type { TestDatabase } from './database.ts'
 
 /**
- * The order in which transactions lock rows, table by table; ARCHITECTURE.md says why. A table that is only ever locked by single
- * statements has its place too, for the next statement that locks it.
+ * The order in which transactions lock rows, table by table. After a row of a later table a transaction locks no new row of an earlier
+ * one, so no two of them can wait for each other. Where a statement locks several rows of a table, the comments say in which order. A
+ * table that is only ever locked by single statements has its place too, for the next statement that locks it. Inserting a row under a
+ * new id is not a lock: nobody can wait for it.
+ *
+ * Two rules follow:
+ * - An event is recorded after all work on pools. `record_event` holds the account's endpoint until the commit, workers record attempts
+ *   for many endpoints at once, and no account may wait for the stock of another.
+ * - A transaction changes jobs in its last statements, several of one queue in one statement that locks them in order
+ *   (src/orders/fulfilment/waiting.ts). Before that it may read a job, not lock it: `assertLease` says why that is enough.
+ *
+ * service/test/lock-order.test.ts runs every operation and fails for a lock out of order, and for a locking statement that did not run.
  */
 export const LOCK_ORDER = [
+  // Money and the order. `payment_events`: all of one payment at once, by id.
   'payment_events',
   'top_ups',
   'refund_rule',
@@ -25,6 +36,7 @@ export const LOCK_ORDER = [
   'order_links',
   'links_kept_longer',
   'supplier_requests',
+  // Supply. `item_supply`: all items at once, by id; `link_fingerprints` and `lost_links` by hash.
   'item_supply',
   'link_fingerprints',
   'lost_links',
@@ -33,8 +45,10 @@ export const LOCK_ORDER = [
   'suppliers',
   'supplier_spending',
   'supplier_transfers',
+  // The catalogue.
   'catalogue_state',
   'items',
+  // Settings, one statement at a time.
   'store_state',
   'store_windows',
   'own_keys',
@@ -50,14 +64,17 @@ export const LOCK_ORDER = [
   'balance_alerts',
   'alert_addresses',
   'worker_heartbeats',
+  // Webhooks. `webhook_endpoints` by account and id.
   'catalogue_announcement',
   'accounts',
   'webhook_endpoints',
   'webhook_secrets',
+  // Events. `events` by account and id.
   'event_retention',
   'events',
   'delivery_attempts',
   'deliveries',
+  // Evidence, one statement at a time; then progress and counts.
   'evidence_retention',
   'order_attempts',
   'link_reads',
@@ -66,9 +83,12 @@ export const LOCK_ORDER = [
   'key_last_uses',
   'account_days_progress',
   'order_backlog',
+  // Waiting orders and jobs. `waiting_lines` of one order or of one item, oldest first. `jobs` by queue, account and subject, so those
+  // that deliver events come before those that fulfil orders. Nobody waits for `unassigned_units`.
   'waiting_lines',
   'jobs',
   'unassigned_units',
+  // People. `sign_in_attempts` by hash; `memberships`: the owners of an account at once, by person.
   'people',
   'credentials',
   'one_time_values',
@@ -79,6 +99,7 @@ export const LOCK_ORDER = [
   'invitations',
   'memberships',
   'sessions',
+  // Mail, seals, and the rows of an account that is erased.
   'outgoing_mail',
   'seal_progress',
   'audit_log',

@@ -18,8 +18,9 @@ export interface Closed {
 
 /**
  * Closes an account for good: no key, token, person or webhook of it works afterwards, and no money comes in. Refused while it has
- * anything that somebody is waiting for. Locks in the order of ARCHITECTURE.md; what must not be there is looked for under the lock of
- * the account's row, for which everything that could still be added waits (functions/access/refuse_if_closed.sql).
+ * anything that somebody is waiting for. Locks in the order of LOCK_ORDER (service/testing/lock-order.ts); what must not be there is
+ * looked for under the lock of the account's row, for which everything that could still be added waits
+ * (functions/access/refuse_if_closed.sql).
  */
 export async function closeAccount(
   tx: Tx,

@@ -30,8 +30,8 @@ import { endOrderJob } from './waiting.ts'
 
 /**
  * paid → cancelled, with the refund, in one commit. Idempotent. Links already assigned to the order go back to the pool, because
- * they were never shown. Locks in the order of ARCHITECTURE.md: the event comes after the pools, because it holds the account's
- * webhook endpoint until the commit.
+ * they were never shown. Locks in the order of LOCK_ORDER (service/testing/lock-order.ts): the event comes after the pools, because it
+ * holds the account's webhook endpoint until the commit.
  */
 export async function cancelOrder(
   tx: Tx,

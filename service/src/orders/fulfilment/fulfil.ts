@@ -220,8 +220,8 @@ function logAttempt(log: Log, job: Job, fulfilled: Fulfilled, startedMs: number,
 }
 
 /**
- * Assigns links to the order, as many as there are, and delivers it when none is missing. Locks in the order of ARCHITECTURE.md:
- * the event after the pools, because it locks the account's webhook endpoint, and jobs last.
+ * Assigns links to the order, as many as there are, and delivers it when none is missing. Locks in the order of LOCK_ORDER
+ * (service/testing/lock-order.ts): the event after the pools, because it locks the account's webhook endpoint, and jobs last.
  */
 async function settle(deps: FulfilDeps, tx: Tx, job: Job, received?: Received): Promise<Settled> {
   const { vault, clock } = deps

@@ -23,7 +23,7 @@ const BATCH = 1_000
 /**
  * Makes sure that links which were sold in a lost time are never sold to anybody else: in a pool they are set aside, a waiting order loses
  * them, and no pool or supplier brings them again. An order that is paid here and was delivered gets its own links back. Locks in the
- * order of ARCHITECTURE.md.
+ * order of LOCK_ORDER (service/testing/lock-order.ts).
  */
 export async function keepLostLinks(
   tx: Tx,
