@@ -235,10 +235,28 @@ test('the maps in README.md and ARCHITECTURE.md name every folder of the reposit
   const folders = new Set(stdout.split('\n').flatMap((path) => /^([^/]+)\//.exec(path)?.[1] ?? []))
   const { workspaces } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
   expect([...folders]).toEqual(expect.arrayContaining(workspaces))
-  const named = async (page: string, row: RegExp) =>
-    [...(await readFile(join(ROOT, page), 'utf8')).matchAll(row)].map(([, folder]) => folder).sort()
-  expect(await named('README.md', /^\| \[?(\w+)\/(?:\]\S+)? \|/gm)).toEqual([...folders].sort())
-  expect(await named('ARCHITECTURE.md', /^(\w+)\/ +\S/gm)).toEqual([...folders].sort())
+  for (const page of ['README.md', 'ARCHITECTURE.md'])
+    expect(mapIn(page).map(([folder]) => folder).sort(), page).toEqual([...folders].sort())
+})
+
+test('the map in ARCHITECTURE.md says of each workspace what .dependency-cruiser.mjs allows it to import', async () => {
+  const { workspaces } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
+    workspaces: string[]
+  }
+  const { default: rules } = (await import(join(ROOT, '.dependency-cruiser.mjs'))) as {
+    default: { forbidden: { name: string; to: { path?: string } }[] }
+  }
+  const allowed = workspaces.map((folder) => {
+    const { to } = rules.forbidden.find(({ name }) => name === `workspace-${folder}`) ?? {}
+    const forbidden = /^\^\((.*)\)\/$/.exec(to?.path ?? '')?.[1]?.split('|') ?? []
+    return [folder, workspaces.filter((other) => other !== folder && !forbidden.includes(other))]
+  })
+  const rows = new Map(mapIn('ARCHITECTURE.md'))
+  const said = workspaces.map((folder) => [
+    folder,
+    workspaces.filter((other) => new RegExp(`\\b${other}\\b`).test(rows.get(folder) ?? '')),
+  ])
+  expect(said).toEqual(allowed)
 })
 
 test('links in the pages point to files and headings that exist', async () => {
@@ -280,6 +298,12 @@ function isNamedIn(tests: string, command: string): boolean {
   const path = words.join(' ')
   // One word alone is looked for where a command begins.
   return words.length > 1 ? tests.includes(path) : new RegExp(`(['"\`]|${program} )${path}\\b`).test(tests)
+}
+
+/** The rows of a page's table of folders: the folder, and the last cell. */
+function mapIn(page: string): [string, string][] {
+  const rows = textOf(page).matchAll(/^\| \[?(\w+)\/(?:\]\S+)? \|.*?([^|]*) \|$/gm)
+  return [...rows].map(([, folder = '', last = '']) => [folder, last])
 }
 
 function textOf(path: string): string {

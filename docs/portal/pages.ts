@@ -129,8 +129,10 @@ export const SECTIONS: readonly { readonly text: string; readonly items: readonl
     text: 'Inside',
     items: [
       { text: 'Architecture', link: 'architecture' },
+      { text: 'Source tour', link: 'source-tour' },
       { text: 'Decisions', link: 'decisions/' },
       { text: 'Contributing', link: 'contributing' },
+      { text: 'Glossary', link: 'glossary' },
       { text: 'Security', link: 'security' },
     ],
   },
