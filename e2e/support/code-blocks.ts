@@ -43,7 +43,10 @@ export async function readPages(): Promise<{ path: string; text: string }[]> {
       'cli',
       'emulator',
       'harness',
+      'proof',
       'sdk',
+      'service',
+      'tools',
       'web',
     ].map((folder) => `${folder}/README.md`),
   ]

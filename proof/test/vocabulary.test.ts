@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const CONTRIBUTING = 'CONTRIBUTING.md'
+const GLOSSARY = 'docs/glossary.md'
 /** History and foreign text; and this file, which has to name the words. */
 const EXCLUDED = ['CHANGELOG.md', 'LICENSE', 'package-lock.json', 'proof/test/vocabulary.test.ts']
 const GLOSSARY_ROWS_MAX = 30
@@ -26,14 +26,12 @@ const REPLACED = [
 ] as const satisfies (readonly [RegExp, string])[]
 const ANY = new RegExp(REPLACED.map(([{ source }]) => source).join('|'), 'i')
 
-const contributing = read(CONTRIBUTING)
-
 describe('words that were replaced', () => {
   test('occur in no tracked text file', () => {
     const files = trackedFiles()
     const found = files.flatMap((file) => findReplaced(file, textOf(file)))
     expect(files.length).toBeGreaterThan(500)
-    expect(found, `Use the term in brackets; see "Wording" in ${CONTRIBUTING}.`).toEqual([])
+    expect(found, 'Use the term in brackets; see "Conventions" in CONTRIBUTING.md.').toEqual([])
   })
 
   test('are reported with file, line and the term to write instead', () => {
@@ -46,7 +44,7 @@ describe('words that were replaced', () => {
 })
 
 test(`the glossary has at most ${GLOSSARY_ROWS_MAX} terms`, () => {
-  const rows = section('Glossary').match(/^\| (?!Term \|).*\|$/gm) ?? []
+  const rows = read(GLOSSARY).match(/^\| (?!Term \|).*\|$/gm) ?? []
   expect(rows.length).toBeGreaterThan(0)
   expect(rows.length, 'Remove a term before you add one, or use the industry term').toBeLessThanOrEqual(
     GLOSSARY_ROWS_MAX,
@@ -84,18 +82,10 @@ function listFiles(): string[] {
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
 }
 
-/** Empty for a binary file, and for one that is deleted but still in the index. The table of old words is blanked. */
+/** Empty for a binary file, and for one that is deleted but still in the index. */
 function textOf(file: string): string {
-  if (file === CONTRIBUTING)
-    return contributing.replace(section('Wording'), (text) => text.replace(/.+/g, ''))
   const text = read(file)
   return text.includes('\0') ? '' : text
-}
-
-function section(title: string): string {
-  const [found] = new RegExp(`^## ${title}\\n[^]*?(?=^## |(?![^]))`, 'm').exec(contributing) ?? []
-  if (found === undefined) throw new Error(`${CONTRIBUTING} has no section "${title}"`)
-  return found
 }
 
 function read(file: string): string {
