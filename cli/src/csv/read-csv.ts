@@ -33,11 +33,8 @@ export async function* parseCsv(
   let wasReturn = false
 
   for await (const chunk of firstLineWhole(chunks)) {
-    let text = chunk
-    if (isFirst) {
-      if (text.startsWith('\ufeff')) text = text.slice(1)
-      isFirst = text === ''
-    }
+    const text = isFirst ? chunk.replace(/^\ufeff/, '') : chunk
+    if (text !== '') isFirst = false
     delimiter ??= delimiterOf(text)
     const rows: CsvRow[] = []
     for (let at = 0; at < text.length; at++) {

@@ -7,7 +7,6 @@ import { checkBaseUrl, keyFormProblem } from './forms.ts'
 import { checkDns, checkTcp, checkTls } from './network.ts'
 
 const SKEW_S_MAX = 60
-
 const SKEW_S_NOTABLE = 5
 
 /** Refused by every store for its timestamp. */
@@ -15,7 +14,6 @@ const LONG_AGO_S = 3_600
 
 /** What every base URL ends in. */
 const BASE_PATH = '/v1'
-
 const REST = ['status', 'clock', 'signature', 'proxy', 'scopes', 'webhook', 'limits'] as const
 
 /**

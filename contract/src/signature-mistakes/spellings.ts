@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { NESTED_MAX } from './variants.ts'
+
+const NESTED_MAX = 50
 
 export interface Style {
   readonly comma?: string

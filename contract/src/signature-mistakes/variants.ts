@@ -110,8 +110,6 @@ const LINES: readonly Line[] = ['method', 'target', 'timestamp', 'nonce', 'bodyH
 /** Four parameters have 24 orders; more would take too long, and five or more are usually sorted. */
 const REORDERED_PARAMETERS_MAX = 4
 
-export const NESTED_MAX = 50
-
 function* targets({ target: raw, host }: Known): Generator<Variant<string>> {
   // Half a surrogate pair would make the encoders throw.
   const target = raw.toWellFormed()

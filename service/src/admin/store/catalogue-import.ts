@@ -11,7 +11,7 @@ import type { CommandContext } from '../terminal/command-context.ts'
 import { dollars, print, printableLines } from '../terminal/print.ts'
 import { progressOf } from '../terminal/progress.ts'
 import { readInput } from '../terminal/read-input.ts'
-import { formatOption, parsePercent, priceFactorOption, untilServed } from './catalogue.ts'
+import { formatOption, parsePercent, priceFactorOption, untilServed } from './catalogue-options.ts'
 
 const LINES_PER_KIND_MAX = 20
 

@@ -2,15 +2,14 @@ import { type ItemType, itemTypes } from '@shopwire/contract'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { writeCatalogueFile } from '../../catalogue/file/catalogue-file.ts'
 import type { ItemTexts } from '../../catalogue/file/columns.ts'
-import { type FileFormat, fileFormats } from '../../catalogue/file/file-items.ts'
+import type { FileFormat } from '../../catalogue/file/file-items.ts'
 import type { ItemRow } from '../../catalogue/item.ts'
-import { PRICE_BOUNDS } from '../../operations/actions/catalogue-actions.ts'
-import { servedWithinMs } from '../../operations/reads/catalogue-reads.ts'
 import { refuse } from '../../platform/trouble.ts'
 import type { CommandContext } from '../terminal/command-context.ts'
 import { parseDollars, parseLimit } from '../terminal/parse.ts'
 import { day, dollars, print, table } from '../terminal/print.ts'
 import { describeChanges, importCommand } from './catalogue-import.ts'
+import { formatOption, priceFactorOption, untilServed } from './catalogue-options.ts'
 
 export function catalogueCommands(program: Command, context: CommandContext): void {
   const catalogue = program.command('catalogue').description('what is for sale, and for how much')
@@ -19,13 +18,6 @@ export function catalogueCommands(program: Command, context: CommandContext): vo
   listCommand(catalogue, context)
   showCommand(catalogue, context)
   setCommand(catalogue, context)
-}
-
-/** Waits until every API process serves the change. Returns false without waiting when that may take long. */
-export async function untilServed({ pause }: CommandContext, changes: number): Promise<boolean> {
-  const ms = servedWithinMs(changes)
-  if (ms) await pause(ms)
-  return ms !== undefined
 }
 
 function exportCommand(catalogue: Command, context: CommandContext): void {
@@ -170,24 +162,6 @@ function setCommand(catalogue: Command, context: CommandContext): void {
     })
 }
 
-/** For scripts too: a price with a digit too few is sold within seconds. */
-export const priceFactorOption = () =>
-  new Option('--price-factor-max <n>', 'refuse a price that changes more than so many times, up or down')
-    .argParser(parseFactor)
-    .default(PRICE_BOUNDS.factorMax)
-
-function parseFactor(text: string): number {
-  if (!/^[1-9]\d{0,6}(\.\d{1,2})?$/.test(text))
-    throw new InvalidArgumentError('must be a number from 1, such as 12.')
-  return Number(text)
-}
-
-export function parsePercent(text: string): number {
-  const percent = Number(text)
-  if (!/^\d{1,3}$/.test(text) || percent > 100) throw new InvalidArgumentError('must be 0 to 100.')
-  return percent
-}
-
 /** Returns the spelling of a catalogue file. */
 function parseYesNo(text: string): string {
   if (text !== 'yes' && text !== 'no') throw new InvalidArgumentError('must be yes or no.')
@@ -198,8 +172,4 @@ function parseYesNo(text: string): string {
 function parseUntil(text: string): string {
   if (text === '') throw refuse('invalid_request', '--until is empty. Give a time, or "never".')
   return text === 'never' ? '' : text
-}
-
-export function formatOption(description: string): Option {
-  return new Option('--format <format>', description).choices(fileFormats)
 }
