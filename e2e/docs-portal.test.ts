@@ -21,7 +21,6 @@ const MAIN_PAGES = [
   'start/five-minutes',
   'start/concepts',
   'guides/sign-a-request',
-  'guides/playground',
   'guides/buy-exactly-once',
   'guides/receive-webhooks',
   'reference/endpoints',
@@ -60,7 +59,7 @@ test('the service serves the portal with the documented Content-Security-Policy'
   const served = `http://127.0.0.1:${system.ports[0]}`
   const home = await fetch(`${served}/docs/`)
   expect(home.headers.get('content-security-policy')).toBe(policy)
-  const twin = await fetch(`${served}/docs/guides/rotate.md`)
+  const twin = await fetch(`${served}/docs/guides/keys-and-tokens.md`)
   expect(twin.headers.get('content-type')).toBe('text/markdown; charset=utf-8')
   const page = await (await newContext('light', served)).newPage()
   await page.goto(`${served}/docs/start/five-minutes`)
@@ -101,7 +100,7 @@ test('the playground computes the signatures of the test vectors', async () => {
   ) as {
     cases: Record<string, string>[]
   }
-  const page = await open('guides/playground')
+  const page = await open('guides/sign-a-request')
   for (const name of ['post-order', 'query-percent-encoding-kept', 'body-emoji', 'secret-non-ascii']) {
     const one = cases.find((vector) => vector.name === name) ?? {}
     for (const field of ['secret', 'target', 'timestamp', 'nonce'])
@@ -129,11 +128,11 @@ test('a code language chosen on one page is selected on the next page', async ()
 test('every page is also served as Markdown, and every page named in llms.txt exists', async () => {
   const names = await readdir(SITE, { recursive: true })
   const html = names.filter((name) => name.endsWith('.html') && !/^(404|api\/index)\.html$/.test(name))
-  expect(html.length).toBeGreaterThan(60)
+  expect(html.length).toBeGreaterThan(50)
   const lonely = html.filter((name) => !names.includes(name.replace(/html$/, 'md')))
   expect(lonely).toEqual([])
   const listed = [...(await readFile(join(SITE, 'llms.txt'), 'utf8')).matchAll(/\]\(\/docs\/([^)]+)\)/g)]
-  expect(listed.length).toBeGreaterThan(50)
+  expect(listed.length).toBeGreaterThan(40)
   for (const [, path = ''] of listed) expect(names).toContain(path)
 })
 

@@ -64,7 +64,7 @@ second item has no source, so an operator has to deliver it.`,
   { $: 'shopwire-admin accounts create "Acme Bots"', name: 'account' },
   { $: 'shopwire-admin accounts fund {account} 50.00 --reference wire-2026-118' },
   { $: 'shopwire-admin keys create {account} --name production --scopes ordering | grep -v Secret' },
-  `Its server buys with that key over HTTP ([buying](buying.md)). An operator can buy for it too, by the same rules and through the
+  `Its server buys with that key over HTTP ([orders](guides/buy-exactly-once.md#orders)). An operator can buy for it too, by the same rules and through the
 same statement:`,
   { $: 'shopwire-admin orders place {account} 1144058340327047001:2:499 --key first-order', name: 'ring' },
   { $: 'shopwire-admin orders place {account} 1144058340327047001:2:499 --key first-order' },

@@ -11,20 +11,16 @@ import { sloRulesText } from './monitoring/slo.ts'
 import { type ChecklistItem, checklistPage } from './reference/checklist-page.ts'
 import { databaseRolesPage } from './reference/database-roles-page.ts'
 import { referencePages } from './reference/index.ts'
+import { wrapped } from './reference/markdown.ts'
 import { type MetricDescription, metricsPage } from './reference/metrics-page.ts'
 import { publicNamesPage } from './reference/public-names-page.ts'
+import { rolesSection } from './reference/roles-section.ts'
 import { schemaChecksumsText } from './schema-checksums.ts'
 import { sdkConstantsText, sdkTypesText } from './sdk-contract.ts'
 import { webRoutesText } from './web-routes.ts'
 
 /** Written by hand, except for the number of scenarios of `shopwire golive` and their table. */
-const SCENARIO_COUNTS = [
-  'README.md',
-  'cli/README.md',
-  'docs/README.md',
-  'docs/guides/go-live.md',
-  'docs/guides/test-without-a-sandbox.md',
-]
+const SCENARIO_COUNTS = ['README.md', 'cli/README.md', 'docs/README.md', 'docs/guides/go-live.md']
 
 /** Generated files that are committed, so that a reviewer sees them change. `--check` only compares. */
 const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
@@ -44,8 +40,12 @@ const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
   { path: 'docs/self-hosting/checklist.md', make: async () => checklistPage(await readChecklist()) },
   { path: 'docs/database-roles.md', make: async () => databaseRolesPage() },
   ...SCENARIO_COUNTS.map((path) => ({ path, make: () => withScenarios(path) })),
-  { path: 'docs/reference/metrics.md', make: async () => metricsPage(await readMetrics()) },
-  { path: 'docs/reference/public-names.md', make: publicNames },
+  { path: 'docs/guides/dashboard.md', make: dashboardPage },
+  {
+    path: 'docs/reference/metrics.md',
+    make: async () => metricsPage(await readMetrics(), await readAlerts()),
+  },
+  { path: 'docs/reference/public-names.md', make: async () => publicNamesPage() },
   { path: 'deploy/monitoring/rules/slo.yml', make: async () => sloRulesText() },
   ...DASHBOARDS.map((dashboard) => ({
     path: `deploy/monitoring/grafana/dashboards/${dashboard.slug}.json`,
@@ -111,11 +111,21 @@ async function readMetrics(): Promise<MetricDescription[]> {
   return (askAdmin('metrics') as { metrics: MetricDescription[] }).metrics
 }
 
-async function publicNames(): Promise<string> {
-  const settings = (await readSettings()).map(({ name }) => name)
-  // What the runtime reports of itself is not ours.
-  const metrics = (await readMetrics()).filter(({ action }) => action !== null).map(({ name }) => name)
-  return publicNamesPage({ settings, metrics })
+/** Written by hand, except for what each role may do. */
+async function dashboardPage(): Promise<string> {
+  return (await readFile('docs/guides/dashboard.md', 'utf8')).replace(
+    /(<!-- made by npm run generate: roles -->\n)[\s\S]*?(?=<!-- end: roles -->)/,
+    (_, mark: string) => `${mark}${rolesSection()}`,
+  )
+}
+
+/** Those that are written by hand. */
+async function readAlerts(): Promise<string> {
+  const files = ['processes', 'orders', 'webhooks', 'database', 'host']
+  const texts = await Promise.all(
+    files.map((name) => readFile(`deploy/monitoring/rules/${name}.yml`, 'utf8')),
+  )
+  return texts.join('\n')
 }
 
 async function readChecklist(): Promise<ChecklistItem[]> {
@@ -175,33 +185,36 @@ interface Sentence {
   not_checkable?: string
 }
 
-/** Which checks test which sentence of the interface. */
+/** How many checks prove the sentences of each section, and what no check can prove. */
 async function conformancePage(): Promise<string> {
   const printed = execFileSync(process.execPath, ['proof/conformance/run.ts', '--list'], { encoding: 'utf8' })
   const checks = (JSON.parse(printed) as { checks: { id: string; proves: string[] }[] }[]).flatMap(
     (group) => group.checks,
   )
   const sentences = JSON.parse(await readFile('proof/conformance/sentences.json', 'utf8')) as Sentence[]
-  const row = ({ id, says, not_checkable }: Sentence) => {
-    const proofs = checks.filter(({ proves }) => proves.includes(id)).map((check) => `\`${check.id}\``)
-    return `| \`${id}\` | ${says} | ${not_checkable === undefined ? proofs.join(', ') : `*${not_checkable}*`} |`
-  }
-  const sections = [...new Set(sentences.map(({ section }) => section))].flatMap((section) => [
-    `## ${section}`,
-    '',
-    '| Sentence | Says | Checks |',
-    '|---|---|---|',
-    ...sentences.filter((one) => one.section === section).map(row),
-    '',
-  ])
+  const rows = [...Map.groupBy(sentences, ({ section }) => section)].map(([section, some]) => {
+    const ids = new Set(some.map(({ id }) => id))
+    const proofs = checks.filter(({ proves }) => proves.some((id) => ids.has(id)))
+    return `| ${section} | ${some.length} | ${proofs.length} |`
+  })
+  const open = sentences.filter(({ not_checkable }) => not_checkable !== undefined)
   return [
     '<!-- Made by "npm run generate" from proof/conformance; do not edit. -->',
     '# Conformance',
     '',
-    `${checks.length} checks test a server against the interface, and against our documented choices where the interface leaves room. \`npm run conformance\` runs`,
-    'them against a private service on both admission stores, or with `--base-url` against any server; see',
-    '[proof/conformance](../proof/conformance/README.md). Sentences that cannot be checked from outside say why.',
+    `${checks.length} checks test a server against the interface, sentence by sentence, and against our documented choices where the`,
+    'interface leaves room. `npm run conformance` runs them against a private service on both admission stores, or with',
+    '`--base-url` against any server ([proof/conformance](../proof/conformance/README.md)).',
+    '`npm run conformance -- --list` prints every check with the sentences of `proof/conformance/sentences.json` that it',
+    'proves. A check may prove several sentences.',
     '',
-    ...sections,
+    '| Section | Sentences | Checks |',
+    '|---|---|---|',
+    ...rows,
+    '',
+    '## What cannot be checked from outside',
+    '',
+    ...open.map(({ id, says, not_checkable }) => wrapped(`- \`${id}\`: ${says} (${not_checkable})`, '  ')),
+    '',
   ].join('\n')
 }

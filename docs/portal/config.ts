@@ -52,7 +52,7 @@ export default defineConfig({
     nav: [
       { text: 'Start', link: '/start/five-minutes', activeMatch: '^/start/' },
       { text: 'Guides', link: '/guides/sign-a-request', activeMatch: '^/guides/' },
-      { text: 'Reference', link: '/reference/', activeMatch: '^/reference/' },
+      { text: 'Reference', link: '/reference/endpoints', activeMatch: '^/reference/' },
       { text: 'Self-hosting', link: '/self-hosting/', activeMatch: '^/(self-hosting|runbooks)/' },
       { text: 'API', link: '/api/index.html', target: '_self' },
       ...(repository ? [{ text: 'Source', link: repository.url.replace(/^git\+|\.git$/g, '') }] : []),

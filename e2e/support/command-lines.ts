@@ -53,10 +53,6 @@ export const NOT_RUN: readonly { readonly lines: RegExp; readonly why: string }[
     lines: /^docs\/funding\.md: shopwire-admin topups (decided|reconcile|owed|write-off)/,
     why: 'needs a card provider; service/test/funding calls what they do',
   },
-  {
-    lines: /^docs\/signed-requests\.md: /,
-    why: 'shows the parts of a signature; e2e/docs.test.ts runs the same steps from docs/guides/sign-a-request.md',
-  },
 ]
 
 /** Pages that a test writes from what it ran, and the list of all names, which tells nobody to type anything. */
@@ -130,7 +126,7 @@ export function commandOf(line: string): { program: string; path: string } | und
 export async function readCommands(): Promise<Map<string, string[]>> {
   const page = await readFile(join(ROOT, 'docs/reference/public-names.md'), 'utf8')
   const text = page.slice(0, page.indexOf('## Exit codes'))
-  const rows = text.matchAll(/^\| `(shopwire(?:-admin)?(?: [^`]*)?)` \| (.*) \|$/gm)
+  const rows = text.matchAll(/^- `(shopwire(?:-admin)?(?: [^`]*)?)`(.*)$/gm)
   return new Map(
     [...rows].map(([, command = '', options = '']) => [command, options.match(/--[\w-]+/g) ?? []]),
   )

@@ -1,32 +1,11 @@
 import { readFileSync } from 'node:fs'
+import { wrapped } from './markdown.ts'
 
-/** In the order of the columns. */
-const ROLES = ['api', 'dashboard', 'worker', 'operator', 'readonly', 'functions', 'maintenance'] as const
-
-/** docs/database-roles.md: the introduction by hand, the tables from service/schema/rights. */
+/** docs/database-roles.md: the introduction by hand, the rest from what a test saw. */
 export function databaseRolesPage(): string {
-  const rights = ROLES.map(readRights)
-  const tables = [...new Set(rights.flatMap(({ tables }) => [...tables.keys()]))].sort()
-  const functions = [...new Set(rights.flatMap(({ functions }) => functions))].sort()
   return [
-    '<!-- Made by "npm run generate" from service/schema/rights and tools/reference/database-roles-page.ts; do not edit. -->',
+    '<!-- Made by "npm run generate" from service/testing/refusals.json and tools/reference/database-roles-page.ts; do not edit. -->',
     ...INTRODUCTION(),
-    '## What each role may do',
-    '',
-    '"(n)" means: on n columns only; `service/schema/rights/` in the repository names them.',
-    '',
-    row(['Table', ...ROLES]),
-    row(['---', ...ROLES.map(() => '---')]),
-    ...tables.map((table) => row([`\`${table}\``, ...rights.map(({ tables }) => tables.get(table) ?? '')])),
-    '',
-    '## What each role may call',
-    '',
-    row(['Function', ...ROLES]),
-    row(['---', ...ROLES.map(() => '---')]),
-    ...functions.map((name) =>
-      row([`\`${name}\``, ...rights.map(({ functions }) => (functions.includes(name) ? 'yes' : ''))]),
-    ),
-    '',
   ].join('\n')
 }
 
@@ -35,9 +14,9 @@ const ROLES_FILE = 'deploy/compose/postgres/roles.psql'
 const INTRODUCTION = () => [
   '# Database roles',
   '',
-  'Each process signs in to PostgreSQL with a login of its own that belongs to one role, so whoever gets hold of one process cannot do what the others',
-  'do. Orders are placed, and money is moved, by functions whose owner, `shopwire_functions`, has no login',
-  '([decisions 0017](decisions/0017-rights-and-operators.md) and [0007](decisions/0007-ledger.md)).',
+  'Each process signs in to PostgreSQL with a login of its own that belongs to one role, so whoever breaks into one process',
+  'cannot do what the others do. Orders are placed, and money is moved, by functions whose owner, `shopwire_functions`, has',
+  'no login ([decisions 0017](decisions/0017-rights-and-operators.md) and [0007](decisions/0007-ledger.md)).',
   '',
   '| Process | Login | Role | Its URL goes to |',
   '|---|---|---|---|',
@@ -48,37 +27,41 @@ const INTRODUCTION = () => [
   '| reports, support | `shopwire_readonly` | `shopwire_readonly_rights` | your own tools |',
   '| `shopwire-admin migrate` | `shopwire_owner` | owns database and tables | `SHOPWIRE_DATABASE_OWNER_URL`, where migrations run and nowhere else |',
   '',
-  'The compose file, the [systemd units](self-hosting/install.md#systemd) and the [chart](self-hosting/kubernetes.md) give each process its own. `shopwire all`, API and',
-  'worker and dashboard in one process for development and small machines, has a URL for each: `SHOPWIRE_DATABASE_URL` is the API’s, `SHOPWIRE_WORKER_DATABASE_URL` the',
-  'worker’s. Whoever breaks into that process has all three.',
+  'The compose file, the [systemd units](self-hosting/install.md#systemd) and the [chart](self-hosting/kubernetes.md) give',
+  'each process its own. `shopwire all`, API, worker and dashboard in one process for development and small machines, has',
+  'all three: `SHOPWIRE_DATABASE_URL` is the API’s, `SHOPWIRE_WORKER_DATABASE_URL` the worker’s.',
   '',
   '## Making the roles',
   '',
-  `Once for a server, as a superuser. The compose install does it by itself. This is \`${ROLES_FILE}\` of the repository: \`psql --dbname=postgres --file=roles.psql\`.`,
+  'Once for a server, as a superuser; the compose install does it by itself:',
+  `\`psql --dbname=postgres --file=roles.psql\`, with \`${ROLES_FILE}\`:`,
   '',
   '```sql',
   readFileSync(ROLES_FILE, 'utf8').trim(),
   '```',
   '',
-  'Then give each login that is used a password, with `\\password shopwire_api` in psql, which sends no password in the clear; and run `shopwire-admin migrate` with the',
-  'owner’s URL. The owner needs no right to make roles, and should have none: on PostgreSQL 15 a login with `CREATEROLE` can grant itself',
-  '`pg_execute_server_program`, and run programs on the server.',
+  'Then give each login that is used a password with `\\password shopwire_api` in psql, and run `shopwire-admin migrate`',
+  'with the owner’s URL. The owner should have no right to make roles: on PostgreSQL 15 a login with `CREATEROLE` can grant',
+  'itself `pg_execute_server_program`, and run programs on the server.',
   '',
-  '## What a stolen login is refused',
+  '## What each role may do',
   '',
-  'A test makes these roles on a server of its own, migrates with the owner’s login, and tries all of this with each login. “No right” means that PostgreSQL refuses',
-  'with `42501` because nothing was granted; a name is the function or trigger of `service/schema/functions` that refuses. The owner owns the tables, so what nothing but a grant',
-  'refuses, it may do.',
+  'In the repository, `service/schema/rights/` has a file for each role with every table, column and function; a test tries',
+  'each line. Row-level security narrows some further: the dashboard sees the account of the person who is signed in; the',
+  'API adds events of the type `test` and jobs of the queue `deliver` only.',
   '',
-  ...refusals(),
-  'What that leaves: with the login of the dashboard an intruder can make a person a member and sign them in, because both are the dashboard’s work, and then write audit rows in',
-  'that person’s name, at the present time only. With the login of the worker a card top-up that somebody asked for can be credited without a payment ([decision 0007](decisions/0007-ledger.md)).',
-  '',
-  'These logins read what they work with, and nothing else that is secret. What is “sealed” is also encrypted with a key that is not in the database.',
+  'These secrets can be read. What is “sealed” is also encrypted with a key that is not in the database.',
   '',
   ...secrets(),
-  'Every cell of the tables below is tried by a test, with a login of that role: what is listed works, everything else is refused. Row-level security narrows some of',
-  'them further: the dashboard sees the account of the person who is signed in; the API adds events of the type `test` and jobs of the queue `deliver` only.',
+  '## What a stolen login is refused',
+  '',
+  'A test tries all of this with each login. A name is the function or trigger of `service/schema/functions` that refuses a',
+  'login that has the right; any other login has no right, and PostgreSQL refuses with `42501`.',
+  '',
+  ...refusals(),
+  'With the login of the dashboard an intruder can still make a person a member, sign them in, and write audit rows in that',
+  'person’s name, at the present time only. With the login of the worker a card top-up that somebody asked for can be',
+  'credited without a payment ([decision 0007](decisions/0007-ledger.md)).',
   '',
 ]
 
@@ -92,49 +75,38 @@ const readRefusals = () => JSON.parse(readFileSync('service/testing/refusals.jso
 
 function refusals(): string[] {
   const { intrusions } = readRefusals()
-  const shown = (by: string) =>
-    ({ done: 'owns the tables', 'no right': 'no right', 'finds no row': 'finds no row' })[by] ?? `\`${by}\``
-  return tableOf('Attempt', intrusions, shown)
-}
-
-function secrets(): string[] {
-  const rows = Object.entries(readRefusals().secrets).map(
-    ([column, { owner: _, ...by }]) => [`\`${column}\``, by] as const,
-  )
-  return tableOf('Column', Object.fromEntries(rows), (by) => by)
-}
-
-function tableOf(
-  name: string,
-  rows: Readonly<Record<string, Readonly<Record<string, string>>>>,
-  shown: (cell: string) => string,
-): string[] {
-  const logins = Object.keys(Object.values(rows)[0] ?? {})
+  const isFor = (logins: readonly (readonly [string, string])[]) => {
+    const refused = logins.filter(([, by]) => by !== 'no right' && by !== 'done')
+    const [, by] = refused[0] ?? []
+    return by === undefined
+      ? 'no login has the right'
+      : `\`${by}\` for ${refused.map(([login]) => login).join(', ')}`
+  }
+  const rows = Object.entries(intrusions).map(([attempt, by]) => {
+    const own = by.owner === 'done' ? ', except the owner of the tables' : ''
+    return { attempt, refused: `${isFor(Object.entries(by))}${own}` }
+  })
   return [
-    row([name, ...logins]),
-    row(['---', ...logins.map(() => '---')]),
-    ...Object.entries(rows).map(([first, by]) =>
-      row([first, ...logins.map((login) => shown(by[login] ?? ''))]),
+    ...[...Map.groupBy(rows, ({ refused }) => refused)].map(([refused, some]) =>
+      wrapped(`- To ${some.map(({ attempt }) => attempt).join('; ')}: ${refused}.`, '  '),
     ),
     '',
   ]
 }
 
-function readRights(role: string): { tables: Map<string, string>; functions: string[] } {
-  const lines = readFileSync(`service/schema/rights/${role}.txt`, 'utf8').split('\n')
-  const called = lines.find((line) => line.startsWith('call: '))
-  return {
-    functions: called?.slice('call: '.length).split(', ') ?? [],
-    tables: new Map(
-      lines
-        .map((line) => /^(\w+) +(.*)$/.exec(line))
-        .filter((found) => found !== null)
-        .map(([, table = '', rights = '']) => [
-          table,
-          rights.replace(/ \(([^)]*)\)/g, (_, columns: string) => ` (${columns.split(', ').length})`),
-        ]),
+function secrets(): string[] {
+  const read = Object.entries(readRefusals().secrets).map(([column, by]) => {
+    const readers = Object.entries(by).filter(([login, what]) => login !== 'owner' && what !== '')
+    return { column, readers: readers.map(([login]) => login).join(', ') || 'nobody' }
+  })
+  return [
+    row(['Read by', 'Columns']),
+    row(['---', '---']),
+    ...[...Map.groupBy(read, ({ readers }) => readers)].map(([readers, some]) =>
+      row([readers, some.map(({ column }) => `\`${column}\``).join(', ')]),
     ),
-  }
+    '',
+  ]
 }
 
 const row = (cells: readonly string[]) => `| ${cells.join(' | ')} |`

@@ -1,5 +1,7 @@
 import { BASE_PATH, type ErrorType, errorTypes, type Route, type RouteName, routes } from '@shopwire/contract'
-import { madeFrom, table } from './markdown.ts'
+import { headersSection } from './headers-section.ts'
+import { limitsSection } from './limits-section.ts'
+import { madeFrom, table, wrapped } from './markdown.ts'
 
 /** What an endpoint does, in one line. A route without words here does not compile. */
 const WORDS: Readonly<Record<RouteName, string>> = {
@@ -37,21 +39,34 @@ export function endpointsPage(): string {
       Object.keys(route.responses).join(', '),
       own.map(link).join(', '),
     ])
-  return `${madeFrom('contract/src/routes.ts')}
-# Endpoints
+  return `${madeFrom('contract/src and tools/reference')}
+# Endpoints, headers, limits
 
-${routes.length} of them, all under \`${BASE_PATH}\`. <!-- portal: The [full reference](openapi:) has every field, made from the OpenAPI document. -->
+${routes.length} endpoints, all under \`${BASE_PATH}\`.
+<!-- portal: The [full reference](openapi:) has every field, made from the OpenAPI document. -->
 
 ${table(['Request', 'What it does', 'Scope'], rows)}
 
-Bodies are JSON. A field without a value is \`null\`; only \`secret\` and the name and prices of an unknown item in a quote may be left out. Money is
-whole US cents, times are UTC with milliseconds (\`2026-11-15T05:37:58.145Z\`), ids are opaque strings.
+A field without a value is \`null\`; only \`secret\` and the name and prices of an unknown item in a quote may be left out.
+Money is whole US cents, times are UTC with milliseconds (\`2026-11-15T05:37:58.145Z\`), ids are opaque strings.
 
 ## Answers
 
-A success is 200. Any signed request may fail with ${[...COMMON].map(link).join(', ')}. Some have more:
+${wrapped(`A success is 200. Any signed request may fail with ${[...COMMON].map(link).join(', ')}. Some have more:`)}
 
 ${table(['Request', 'Success', 'Its own errors'], special)}
+
+${headersSection()}
+${limitsSection()}
+## Versions
+
+The version is in the path, which is signed. Your code must ignore or accept what may be added to \`/v1\` at any time:
+endpoints, event types, error types for new features, headers of answers, query parameters, and optional fields of
+requests, answers and events. The wording of a \`message\` may change.
+
+Any other change becomes \`/v2\`: removing a field, changing its type or meaning, a new value of an order's \`status\`,
+another status for an error type, refusing what was accepted, other signatures or forms of ids. The
+[changelog](../../CHANGELOG.md) has what changed.
 `
 }
 

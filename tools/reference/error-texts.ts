@@ -39,22 +39,18 @@ export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
     when: [
       'One of the four headers is missing, is given twice or has the wrong form. `message` then names it and its form, such as “X-Api-Timestamp must be Unix seconds in ten digits.” for milliseconds.',
       'The key id is unknown or revoked, or the secret belongs to another key.',
-      'The signature covers other bytes than those that arrived. Most often the body was serialised twice, the query was re-encoded, `/v1` was left out, or a newline was added at the end.',
-      'A proxy between you and the store rewrote the path, the query or the body, or dropped a header.',
+      'The signature covers other bytes than those that arrived. [Sign a request](../guides/sign-a-request.md#common-errors) has the usual causes, such as a proxy that rewrites the path.',
     ],
     todo: [
-      'Run [`shopwire doctor`](command-line.md#doctor) with the key: it checks key, clock and proxies. [`shopwire doctor signature`](command-line.md#doctor-signature) names the mistake in the signature of a refused request.',
-      'Send the request to the [emulator](../../emulator/README.md#the-page): its page names the mistake beside every refused request.',
-      'Sign the inputs of a [known answer](../guides/sign-a-request.md#test-against-the-vectors), and compare first the canonical text, then the signature. If you get the `presented` value of a mistake, it says what to change.',
-      'Put the same request into the [playground](../guides/playground.md) and compare line by line.',
+      'Run [`shopwire doctor`](command-line.md#doctor) with the key: it checks key, clock and proxies. [`shopwire doctor signature`](command-line.md#doctor-signature) and the page of the [emulator](../../emulator/README.md#the-page) name the mistake in a signature.',
+      'Compare with the [vectors](../guides/sign-a-request.md#test-against-the-vectors), or line by line with the [playground](../guides/sign-a-request.md#playground).',
       'Check that key id and secret come from the same pair, and that the secret has no newline or quote around it.',
-      'Do not wait: the same mistake always gets the same answer, and never a 429.',
     ],
   },
   timestamp_out_of_range: {
     when: [
       'Your clock is more than 60 seconds off, or the request waited that long between signing and sending.',
-      'The request was signed before the stored record of used nonces begins: for a short time after the store lost its nonces (a crash, a failover).',
+      'The request was signed before the stored record of used nonces begins: for seconds after the store lost its nonces.',
     ],
     todo: [
       'Synchronise the clock with NTP. The message says how far it is off, and `Date` is on every answer.',
@@ -74,9 +70,7 @@ export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
   },
   insufficient_funds: {
     when: ['The balance was lower than the total at the moment of the order. Nothing was bought.'],
-    todo: [
-      'Add to the balance, then send the same order with the same idempotency key. Watch `GET /balance`, and top up before it runs low.',
-    ],
+    todo: ['Add to the balance, then send the same order with the same idempotency key.'],
   },
   insufficient_scope: {
     when: [
@@ -119,7 +113,6 @@ export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
     ],
     todo: [
       'Show your customer the new price, then order with it. That is another cart: give it a new idempotency key. The old one is still free and works too.',
-      'Keep a copy of the catalogue ([sync the catalogue](../guides/sync-the-catalogue.md)), so that it happens rarely.',
     ],
   },
   item_unavailable: {
@@ -134,7 +127,7 @@ export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
     when: ['This key has bought already, with another cart: other items, quantities or expected prices.'],
     todo: [
       'For a retry send the first cart. Store it with the key, before the first attempt.',
-      'For a new purchase make a new key. First make sure that the earlier order is not the one you wanted: `GET /orders` lists it.',
+      'For a new purchase make a new key. Look at the earlier order with `GET /orders` first.',
     ],
   },
   webhook_not_configured: {
@@ -155,7 +148,7 @@ export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
     todo: [
       'Wait `Retry-After` seconds. A refusal does not count, so that is enough.',
       'Read `RateLimit` on every answer, and slow down before it reaches 0.',
-      'Keep a copy of the catalogue instead of reading items one by one.',
+      'Keep a [copy of the catalogue](../guides/sync-the-catalogue.md) instead of reading items one by one.',
     ],
   },
   internal_error: {
@@ -170,12 +163,12 @@ export const errorTexts: Readonly<Record<ErrorType, ErrorText>> = {
   },
   service_unavailable: {
     when: [
-      'The service has more requests than it can answer in time: all of them, or too many of this account at the same time. The message says which, and that nothing was done; no nonce is spent, nothing counts towards the limits, and there are no `RateLimit` headers.',
+      'The service has more requests than it can answer in time: all of them, or too many of this account at the same time. The message says which, and that [nothing was done](../guides/sign-a-request.md#rate-limits).',
       'The database or the nonce store did not answer in time.',
       'Another request with the same idempotency key was still running after two seconds.',
     ],
     todo: [
-      'For an order: **the same idempotency key and the same cart**. The order may have been placed; the same key returns it and never buys twice. Ask `GET /v1/status` before you send it.',
+      'For an order: **the same idempotency key and the same cart**. It never buys twice. Ask `GET /v1/status` before you send it.',
       'Send fewer requests at the same time if the message says that this account has too many. The fault [`overloaded`](../../emulator/README.md#faults) of the emulator lets you try it.',
     ],
   },

@@ -24,8 +24,8 @@ const AGAIN: Readonly<Record<Retry, string>> = {
 export function errorsPage(): string {
   const types = Object.keys(errorTypes) as ErrorType[]
   const rows = types.map((type) => {
-    const { status, meaning, retry } = errorTypes[type]
-    return [String(status), `[\`${type}\`](#${type})`, meaning, AGAIN[retry]]
+    const { status, retry } = errorTypes[type]
+    return [String(status), `[\`${type}\`](#${type})`, AGAIN[retry]]
   })
   return `${madeFrom(SOURCE)}
 # Errors
@@ -37,7 +37,7 @@ Every refusal has this form:
 \`\`\`
 
 Branch on \`type\`: it is stable and always has the same status. \`message\` is for people and may change. Log the
-\`X-Request-Id\` of the answer, and quote it when you contact the store.
+\`X-Request-Id\`, and quote it when you contact the store.
 
 To send a request **again** means the same method, path and body with a new timestamp, nonce and signature. For an order
 that includes the idempotency key and the cart, so a retry never buys twice.
@@ -51,7 +51,7 @@ that includes the idempotency key and the cart, so a retry never buys twice.
 
 ## All types
 
-${table(['Status', '`type`', 'Meaning', 'Again?'], rows)}
+${table(['Status', '`type`', 'Again?'], rows)}
 
 ${types.map(section).join('\n')}`
 }

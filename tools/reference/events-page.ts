@@ -23,7 +23,7 @@ interface Sample<Event extends WebhookEvent> {
 }
 
 /** One example per event, in the order in which a caller meets them. An event without one does not compile. */
-export const eventSamples: {
+const eventSamples: {
   readonly [Name in WebhookEventName]: Sample<Extract<WebhookEvent, { event: Name }>>
 } = {
   'order.accepted': {
@@ -94,11 +94,10 @@ export function eventsPage(): string {
   return `${madeFrom('tools/reference/events-page.ts')}
 # Events
 
-What your endpoint receives: headers, then the body on one line. Line breaks are added here for reading; the
-signatures below are over the body without them, made with the secret \`${SECRET}\`.
+What your endpoint [receives](../guides/receive-webhooks.md): headers, then the body on one line. Line breaks are added
+here; the signatures are over the body without them, made with the secret \`${SECRET}\`.
 
-[Receive webhooks](../guides/receive-webhooks.md) shows how to verify and process them; [Webhooks](../webhooks.md) has the rules. New event
-types may appear: answer 200 to unknown ones. A member of \`data\` that an event does not use is left out.
+New event types may appear: answer 200 to unknown ones. A member of \`data\` that an event does not use is left out.
 
 ${sections.join('\n')}`
 }

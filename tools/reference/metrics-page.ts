@@ -1,4 +1,4 @@
-import { madeFrom, table } from './markdown.ts'
+import { madeFrom, wrapped } from './markdown.ts'
 
 /** As `shopwire-admin metrics --json` prints it. */
 export interface MetricDescription {
@@ -11,36 +11,54 @@ export interface MetricDescription {
   readonly action: string | null
 }
 
-export function metricsPage(metrics: readonly MetricDescription[]): string {
+/** rules: the alerts of deploy/monitoring, as YAML. What to do about a metric with an alert is in the section of the alert. */
+export function metricsPage(metrics: readonly MetricDescription[], rules: string): string {
+  const alerts = alertsIn(rules)
   const ours = metrics.filter(({ action }) => action !== null)
   const runtime = metrics.filter(({ action }) => action === null)
-  const row = ({ name, type, labels, processes, help, action }: MetricDescription) => [
-    `\`${name}\``,
-    type,
-    labels.map((label) => `\`${label}\``).join(', '),
-    processes.length === 3 ? 'all' : processes.join(', '),
-    help,
-    action ?? '',
-  ]
+  const groups = Map.groupBy(ours, ({ processes }) => (processes.length === 3 ? 'all' : processes.join(', ')))
+  const item = ({ name, type, labels, help, action }: MetricDescription) => {
+    const kind = [type, ...labels.map((label) => `\`${label}\``)].join(', ')
+    const raised = alerts.filter(({ expression }) =>
+      new RegExp(`\\b${name}(_bucket|_count|_sum)?\\b`).test(expression),
+    )
+    const links = raised.map(({ alert }) => `[${alert}](../runbooks/alerts.md#${alert.toLowerCase()})`)
+    const advice = links.length > 0 ? `Alert: ${links.join(', ')}.` : action?.replace(/^None: /, '')
+    return wrapped(`- \`${name}\` (${kind}): ${help} ${advice}`, '  ')
+  }
+  const sections = [...groups].map(
+    ([processes, some]) => `## ${titleOf(processes)}\n\n${some.map(item).join('\n')}\n`,
+  )
   return `${madeFrom('service/src/programs/metrics.ts')}
 # Metrics
 
-\`GET /metrics\` on \`SHOPWIRE_HEALTH_PORT\`, of API, worker and dashboard alike, in the text format of Prometheus. \`shopwire-admin metrics\` prints
-this list. [Observability](../observability.md) says how to read them, which alerts to set, and what the log lines look like.
+\`GET /metrics\` on \`SHOPWIRE_HEALTH_PORT\` of every process, in the text format of Prometheus. \`shopwire-admin metrics\`
+prints this list. [Observability](../observability.md) has alerts, objectives and log lines.
 
-Counters and histograms are at zero from the first scrape for every value of a label that is known beforehand. No label has an account,
-a key, an order or an address. All times are in seconds.
+Each line has the type and the labels of a metric, what it means, and its alerts or what to do when it moves. Counters
+and histograms start at zero for every known value of a label. No label has an account, a key, an order or an address.
+All times are in seconds.
 
-${table(['Metric', 'Type', 'Labels', 'Process', 'Meaning', 'When it moves'], ours.map(row))}
-
+${sections.join('\n')}
 ## The Node.js runtime
 
-Of all processes, from the Prometheus client library. The delay of the event loop is \`nodejs_eventloop_lag_p99_seconds\`: above 0.1 s
-for long, the process has too much to do; start another one.
+When \`nodejs_eventloop_lag_p99_seconds\` stays above 0.1 s, the process has too much to do; start another one. All of
+them, from the Prometheus client library:
 
-${table(
-  ['Metric', 'Type', 'Meaning'],
-  runtime.map(({ name, type, help }) => [`\`${name}\``, type, help]),
-)}
+${wrapped(`${runtime.map(({ name }) => `\`${name}\``).join(', ')}.`)}
 `
+}
+
+/** Each with the text up to the next rule, in which its expression is. */
+function alertsIn(rules: string): { alert: string; expression: string }[] {
+  return rules.split(/^ *- (?=alert:|record:)/m).flatMap((expression) => {
+    const [, alert] = /^alert: (\w+)/.exec(expression) ?? []
+    return alert === undefined ? [] : [{ alert, expression }]
+  })
+}
+
+function titleOf(processes: string): string {
+  return processes === 'all'
+    ? 'Of all processes'
+    : `Of the ${processes.replace('api', 'API').replaceAll(', ', ' and the ')}`
 }

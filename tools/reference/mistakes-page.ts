@@ -1,5 +1,5 @@
 import { MISTAKES, type Mistake } from '@shopwire/contract/signature-mistakes'
-import { madeFrom, table } from './markdown.ts'
+import { madeFrom, wrapped } from './markdown.ts'
 
 /** In the order of the canonical text. What a kind is about is the first word of its name. */
 const SECTIONS: readonly (readonly [title: string, prefixes: readonly string[]])[] = [
@@ -23,21 +23,24 @@ export function mistakesPage(): string {
     madeFrom('the contract'),
     '# Signature mistakes',
     '',
-    `A wrong signature is answered with 401 [\`authentication_failed\`](errors.md#authentication_failed) and no reason: a reason would`,
-    `help an attacker. The owner of a key may know more. These are the ${MISTAKES.length} mistakes that the`,
-    '[emulator](../../emulator/README.md#the-page) and [`shopwire doctor signature`](command-line.md#doctor-signature) recognise: they compare the',
-    'received signature with the one that each mistake would produce, and name the mistake and the fix. Two at once are recognised',
-    'too; their names are then joined by a plus sign.',
+    'A wrong signature is answered with 401 [`authentication_failed`](errors.md#authentication_failed) and no reason. The',
+    '[emulator](../../emulator/README.md#the-page) and [`shopwire doctor signature`](command-line.md#doctor-signature) compare',
+    `it with what each of these ${MISTAKES.length} mistakes would produce, and name the mistake with its fix. Two at once are`,
+    'recognised too; their names are then joined by a plus sign. Below are the names and the fixes.',
     '',
-    'If no mistake matches, the cause is usually a nonce generated twice, a body changed by a proxy, or the secret of another key.',
+    'If no mistake matches, the cause is usually a nonce generated twice, a body changed by a proxy, or the secret of another',
+    'key.',
     '',
-    ...sections.flatMap(({ title, mistakes }) => [`## ${title}`, '', mistakeTable(mistakes), '']),
+    ...sections.flatMap(({ title, mistakes }) => [`## ${title}`, '', ...mistakeList(mistakes), '']),
   ].join('\n')
 }
 
-function mistakeTable(mistakes: readonly Mistake[]): string {
-  const rows = mistakes.map(({ name, title, fix }) => [escaped(title), escaped(fix), `\`${name}\``])
-  return table(['What happened', 'What to do', 'Name'], rows)
+/** Mistakes with the same fix share a line. */
+function mistakeList(mistakes: readonly Mistake[]): string[] {
+  const fixes = Map.groupBy(mistakes, ({ fix }) => fix)
+  return [...fixes].map(([fix, some]) =>
+    wrapped(`- ${some.map(({ name }) => `\`${name}\``).join(', ')}: ${escaped(fix)}`, '  '),
+  )
 }
 
 /** What Markdown, or the portal's templates, would read as something else. */

@@ -1,54 +1,35 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { BASE_PATH, errorTypes, type Route, routes } from '@shopwire/contract'
 import ts from 'typescript'
-import { eventSamples } from './events-page.ts'
 import { table } from './markdown.ts'
 
-interface Names {
-  readonly settings: readonly string[]
-  readonly metrics: readonly string[]
-}
-
 /** Every name that others may build on, so that a review sees when one changes. */
-export function publicNamesPage({ settings, metrics }: Names): string {
+export function publicNamesPage(): string {
   const callers = shopwireCommands()
   const operators = adminCommands()
   return `<!-- Made by "npm run generate" from contract, service, cli, sdk and emulator; do not edit. -->
 # Public names
 
-Everything that your code, scripts, dashboards and alerts may name. What is not on this page is internal and may change at any time.
+Everything that your code, scripts, dashboards and alerts may name: what is below, and the
+[routes, fields, headers and scopes](endpoints.md), [error types](errors.md), [event types](events.md),
+[settings](../configuration.md) and [metrics](metrics.md). Anything else is internal and may change at any time.
 
 | When | What may change |
 |---|---|
 | before 1.0, candidates included | every name; the [changelog](../../CHANGELOG.md) says which did |
 | from 1.0 on, in a minor version | names are added. One that is to go is marked in the changelog and keeps working until the next major version |
-| in a major version | names are removed or change their meaning. Routes do not: what breaks a caller becomes \`/v2\` ([version policy](versions.md)) |
-
-## Routes
-
-${words((routes as readonly Route[]).map(({ method, path }) => `${method} ${BASE_PATH}${path}`))}
-
-Fields, headers and scopes are in the [OpenAPI document](../openapi.json).
-
-## Error types
-
-${words(Object.keys(errorTypes))}
-
-## Event types
-
-${words(Object.keys(eventSamples))}
+| in a major version | names are removed or change their meaning; for routes there is \`/v2\` ([versions](endpoints.md#versions)) |
 
 ## Commands of callers
 
-The options of the first row are accepted by every command.
+The options of the first line are accepted by every command.
 
-${commandTable('shopwire', callers)}
+${commandList('shopwire', callers)}
 
 ## Commands of operators
 
-${commandTable('shopwire-admin', operators.commands)}
+${commandList('shopwire-admin', operators.commands)}
 
 ## Exit codes
 
@@ -59,14 +40,6 @@ ${table(
     ['`shopwire-admin`', codes(operators.exit)],
   ],
 )}
-
-## Settings
-
-${words(settings)}
-
-## Metrics
-
-${words(metrics)}
 
 ## Exports of packages
 
@@ -86,15 +59,14 @@ const codes = (exit: Readonly<Record<string, number>>) =>
 
 type Commands = readonly { readonly path: string; readonly options: readonly string[] }[]
 
-function commandTable(program: string, commands: Commands): string {
+function commandList(program: string, commands: Commands): string {
   const everywhere = new Set(commands.find(({ path }) => path === '')?.options)
-  return table(
-    ['Command', 'Options'],
-    commands.map(({ path, options }) => [
-      `\`${`${program} ${path}`.trim()}\``,
-      words(path === '' ? options : options.filter((one) => !everywhere.has(one))),
-    ]),
-  )
+  return commands
+    .map(({ path, options }) => {
+      const own = path === '' ? options : options.filter((one) => !everywhere.has(one))
+      return `- ${[`${program} ${path}`.trim(), ...own].map((name) => `\`${name}\``).join(' ')}`
+    })
+    .join('\n')
 }
 
 /** Its completion has the whole tree. */

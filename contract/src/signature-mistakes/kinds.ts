@@ -332,7 +332,7 @@ export const KINDS = {
   ],
   body_surrogates: [
     'Characters outside the basic plane were hashed as two halves',
-    'Encode the text as real UTF-8: such a character is four bytes, not six.',
+    'Encode the text as real UTF-8: a character outside the basic plane is four bytes, not six.',
   ],
   body_unicode_form: [
     'The text was brought into another Unicode form before hashing',

@@ -147,7 +147,7 @@ export const retries: readonly Scenario[] = [
     means:
       'Another key is another purchase. Another cart under the same key is refused with idempotency_conflict.',
     fix: 'Build the body once, from what you stored, and send those bytes in every attempt.',
-    docs: `${ONCE}#what-is-the-same-cart`,
+    docs: `${ONCE}#the-idempotency-key`,
     run: sendsTheSame,
   },
   {

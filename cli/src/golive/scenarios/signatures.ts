@@ -111,7 +111,7 @@ export const signatures: readonly Scenario[] = [
     does: 'A genuine order.delivered with more fields than there are today.',
     means: 'When the store adds a field, your endpoint refuses all events.',
     fix: 'Read the fields you need and ignore the others.',
-    docs: 'reference/versions.md',
+    docs: 'reference/endpoints.md#versions',
     run: accepts('a genuine event with additional fields', addFields),
   },
   {
@@ -121,7 +121,7 @@ export const signatures: readonly Scenario[] = [
     does: 'A genuine event of the type account.notice.',
     means: 'When the store adds an event type, each such event fails twelve times.',
     fix: 'Answer 2xx to genuine events that you do not handle.',
-    docs: 'reference/versions.md',
+    docs: 'reference/endpoints.md#versions',
     run: accepts('a genuine event of an unknown type', ({ created_at }) => ({
       event: 'account.notice',
       created_at,
@@ -149,7 +149,7 @@ export const signatures: readonly Scenario[] = [
     does: 'One event signed with the new secret, one signed with the previous one, one signed with both.',
     means: 'Between your deployment and the rotation every event is refused.',
     fix: 'Keep both secrets during a rotation, and accept signatures made with either.',
-    docs: 'guides/rotate.md#the-webhook-secret',
+    docs: 'guides/keys-and-tokens.md#the-webhook-secret',
     run: acceptsBothSecrets,
   },
   {
@@ -159,7 +159,7 @@ export const signatures: readonly Scenario[] = [
     does: 'An event signed with a secret you do not have yet, and in X-Webhook-Signature-Previous with the one you have.',
     means: 'From the moment of a rotation until your next deployment every event is refused.',
     fix: 'Check both X-Webhook-Signature and X-Webhook-Signature-Previous against every secret you hold.',
-    docs: 'guides/rotate.md#the-webhook-secret',
+    docs: 'guides/keys-and-tokens.md#the-webhook-secret',
     run: async (harness) => {
       const { delivered } = await harness.sample()
       await harness.requireThatGenuineIsAccepted()

@@ -1,17 +1,7 @@
-import { requestHeaders, webhookHeaders } from '@shopwire/contract'
-import { madeFrom, table } from './markdown.ts'
+import { webhookHeaders } from '@shopwire/contract'
+import { table } from './markdown.ts'
 
 /** A header of the contract without words here does not compile. */
-const REQUEST: Readonly<Record<keyof typeof requestHeaders, readonly [form: string, meaning: string]>> = {
-  key: ['`key_<cell>_<26 characters>`', 'the public id of the key'],
-  timestamp: ['ten digits', "Unix seconds, within 60 seconds of the store's clock"],
-  nonce: ['32 to 64 lower-case hex characters', 'used once; new for every attempt'],
-  signature: [
-    '64 lower-case hex characters',
-    'HMAC-SHA256 of the [canonical request](../signed-requests.md)',
-  ],
-}
-
 const WEBHOOK: Readonly<Record<keyof typeof webhookHeaders, readonly [form: string, meaning: string]>> = {
   timestamp: ['ten digits', 'Unix seconds of this attempt; new in each'],
   id: ['`evt_<26 characters>`', 'the id of the event; the same in the body and in every attempt'],
@@ -27,15 +17,11 @@ const ANSWER: readonly (readonly string[])[] = [
   ['`Date`', 'every answer', "the store's clock"],
   ['`Cache-Control`', 'every answer', '`no-store`; on catalogue reads `private, no-cache`'],
   ['`X-Content-Type-Options`', 'every answer', '`nosniff`'],
-  [
-    '`RateLimit-Policy`',
-    'signed answers, once the limits were asked',
-    '`"req";q=120;w=60, "orders";q=20;w=60`: the windows in force',
-  ],
+  ['`RateLimit-Policy`', 'signed answers, once the limits were asked', 'the windows in force'],
   [
     '`RateLimit`',
     'signed answers, once the limits were asked: not on 401, 408, 413 and a 503 under load',
-    '`"req";r=117;t=58, "orders";r=20;t=0`: what is left, and seconds until the oldest counted request leaves',
+    'what is left, and seconds until the oldest counted request leaves',
   ],
   ['`Retry-After`', '429 and 503', 'whole seconds to wait'],
   ['`Allow`', '405', 'the methods this path takes'],
@@ -43,29 +29,21 @@ const ANSWER: readonly (readonly string[])[] = [
   ['`Idempotent-Replayed`', 'an order bought earlier with this key', '`true`'],
 ]
 
-export function headersPage(): string {
-  return `${madeFrom('contract/src/headers.ts')}
-# Headers
+/** Of docs/reference/endpoints.md. */
+export function headersSection(): string {
+  return `## Headers
 
-Names are written as here by convention; HTTP ignores their case.
+Requests are signed with [four headers](../guides/sign-a-request.md); the catalogue also reads \`If-None-Match\`.
 
-## Requests
-
-Every endpoint but \`GET /v1/status\` needs these four, each once.
-
-${table(['Header', 'Form', 'Meaning'], rows(requestHeaders, REQUEST))}
-
-\`If-None-Match\` is read on the catalogue. \`Content-Type\` is ignored; a \`Content-Encoding\` is refused.
-
-## Answers
+### Of answers
 
 ${table(['Header', 'On', 'Meaning'], ANSWER)}
 
 The body of a refusal has only \`type\` and \`message\`; everything else is in headers.
 
-## Webhooks
+### Of webhooks
 
-What the store sends to your endpoint, besides \`Content-Type: application/json; charset=utf-8\` and \`User-Agent: Shopwire-Webhooks/1\`.
+Besides \`Content-Type: application/json; charset=utf-8\` and \`User-Agent: Shopwire-Webhooks/1\`:
 
 ${table(['Header', 'Form', 'Meaning'], rows(webhookHeaders, WEBHOOK))}
 `

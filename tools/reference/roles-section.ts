@@ -1,5 +1,5 @@
 import { type DashboardRoute, dashboardRoutes, type Role, roles } from '@shopwire/contract/dashboard'
-import { madeFrom, table } from './markdown.ts'
+import { wrapped } from './markdown.ts'
 
 /** Routes that a person needs before or besides any account: nobody grants them. */
 type OfMembers = Extract<(typeof dashboardRoutes)[number], { readonly access: readonly Role[] }>['name']
@@ -62,34 +62,33 @@ const WORDS: Readonly<Record<OfMembers, string>> = {
   endPreviousSecret: 'End the previous webhook secret early',
 }
 
-export function rolesPage(): string {
+/** Of docs/guides/dashboard.md. */
+export function rolesSection(): string {
   const all: readonly DashboardRoute[] = dashboardRoutes
   const ofMembers = all.filter((route) => typeof route.access !== 'string')
-  const actions = ofMembers.filter(({ method }) => method === 'POST')
-  const reads = ofMembers.filter(({ method }) => method === 'GET')
-  return `${madeFrom('contract/src/dashboard')}
-# Roles of the dashboard
+  return `Actions; one marked ¹ also asks for a second factor that was given in the last five minutes:
 
-A person has one role in each account they are a member of. The server checks it for every request; what a page shows or hides is only
-for orientation. An action marked ¹ also asks for a second factor that was given in the last five minutes.
+${listOf(ofMembers.filter(({ method }) => method === 'POST'))}
 
-${table(['Action', ...roles.map(capital)], actions.map(rowOf))}
+Pages and files:
 
-Reading:
-
-${table(['Page or file', ...roles.map(capital)], reads.map(rowOf))}
-
-Every signed-in person also manages their own name, password, passkeys, authenticator app, recovery codes and sessions, whatever their role.
-A role that is missing is answered with 403 \`role_missing\`. Anything of another account is answered with 404, as if it did not exist.
-Every request names the account that its page shows. After a switch in another window it is answered with 409 \`account_mismatch\`, nothing
-is read or changed, and the page asks to be reloaded.
+${listOf(ofMembers.filter(({ method }) => method === 'GET'))}
 `
 }
 
-function rowOf({ name, access, isStepUp }: DashboardRoute): string[] {
-  const words = WORDS[name as OfMembers]
-  const cells = roles.map((role) => (access.includes(role) ? 'yes' : '–'))
-  return [`${words}${isStepUp ? ' ¹' : ''}`, ...cells]
+/** What the same roles may do is one line. */
+function listOf(some: readonly DashboardRoute[]): string {
+  const groups = Map.groupBy(some, ({ access }) => {
+    const allowed = roles.filter((role) => access.includes(role))
+    return allowed.length === roles.length ? 'Every role' : allowed.map(capital).join(', ')
+  })
+  return [...groups]
+    .map(([allowed, ones]) => wrapped(`- **${allowed}:** ${ones.map(wordsOf).join('; ')}.`, '  '))
+    .join('\n')
+}
+
+function wordsOf({ name, isStepUp }: DashboardRoute): string {
+  return `${WORDS[name as OfMembers]}${isStepUp ? ' ¹' : ''}`
 }
 
 const capital = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1)
