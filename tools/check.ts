@@ -15,6 +15,7 @@ const STEPS: readonly Step[] = [
   { name: 'dead code', command: ['npm', 'run', '--silent', 'dead-code'] },
   { name: 'generated files', command: ['npm', 'run', '--silent', 'generate', '--', '--check'] },
   { name: 'lockfile', command: ['node', 'tools/lockfile.ts'] },
+  { name: 'budgets', command: ['node', 'tools/budgets.ts'] },
   { name: 'openapi', command: ['npm', 'run', '--silent', 'openapi'] },
   {
     name: 'tests',
