@@ -4,10 +4,10 @@ import { openPgBackRest } from '../src/backup/pgbackrest.ts'
 import { runBackup } from '../src/backup/program.ts'
 import { openRecords } from '../src/backup/record.ts'
 import { type ConfigError, loadBackupConfig, programEnvironment } from '../src/config/config.ts'
+import { INVARIANTS, SCHEMA } from '../src/installation.ts'
 import { readRules } from '../src/operations/verify.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { schemaMismatchAt } from '../src/platform/schema/schema-version.ts'
-import { INVARIANTS, SCHEMA } from '../src/programs/wiring.ts'
 
 /** Backups, beside the database and as its user: pgBackRest reads the files of the server. */
 const USER = 'postgres'

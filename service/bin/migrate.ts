@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { ConfigError, loadSchemaUrl } from '../src/config/config.ts'
+import { SCHEMA } from '../src/installation.ts'
 import { migrate } from '../src/platform/schema/migrate.ts'
-import { SCHEMA } from '../src/programs/wiring.ts'
 
 /** For containers that migrate in a step of their own; the same as `shopwire-admin migrate`. */
 try {

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { findPostgres, startPostgres } from '@shopwire/engines'
+import { SCHEMA } from '../src/installation.ts'
 import { migrate } from '../src/platform/schema/migrate.ts'
-import { SCHEMA } from '../src/programs/wiring.ts'
 
 /** The logins that deploy/compose/postgres makes, by what signs in with them. */
 export const LOGINS = {

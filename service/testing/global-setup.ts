@@ -6,8 +6,8 @@ import {
   startRedisCluster,
 } from '@shopwire/engines'
 import type { TestProject } from 'vitest/node'
+import { SCHEMA } from '../src/installation.ts'
 import { migrate } from '../src/platform/schema/migrate.ts'
-import { SCHEMA } from '../src/programs/wiring.ts'
 import { TEMPLATE_DATABASE } from './database.ts'
 
 declare module 'vitest' {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
+import { SCHEMA } from '../src/installation.ts'
 import { parseRights, type Rights } from '../src/platform/schema/rights.ts'
-import { SCHEMA } from '../src/programs/wiring.ts'
 
 export const ROLES = [
   'api',

@@ -4,6 +4,7 @@ import { withMismatchCheck } from '../access/admission-in-use.ts'
 import { runAdmin } from '../admin/program.ts'
 import type { CommandContext } from '../admin/terminal/command-context.ts'
 import { configReference, describeConfig, loadConfig, loadSchemaUrl } from '../config/config.ts'
+import { INVARIANTS, SCHEMA, VERSION } from '../installation.ts'
 import { currentLogin } from '../operations/actor.ts'
 import { firstActorOf, NoIdentity, whoActs } from '../operations/identity.ts'
 import { createOperator, type OperatorDeps } from '../operations/operator.ts'
@@ -20,15 +21,7 @@ import { createLog } from '../platform/observability/log.ts'
 import { migrate } from '../platform/schema/migrate.ts'
 import { schemaMismatch, schemaMismatchAt } from '../platform/schema/schema-version.ts'
 import { openJournalFrom } from './journal-wiring.ts'
-import {
-  INVARIANTS,
-  networksOf,
-  openAdmissionFrom,
-  openDatabaseFrom,
-  openKeyringFrom,
-  SCHEMA,
-  VERSION,
-} from './wiring.ts'
+import { networksOf, openAdmissionFrom, openDatabaseFrom, openKeyringFrom } from './wiring.ts'
 
 /** Reading every row of a large store takes minutes, and nobody else waits for it. */
 const LONG_STATEMENT_MS = 3_600_000

@@ -19,6 +19,7 @@ import { teamArea } from '../dashboard/team/team.ts'
 import { deliveriesArea } from '../dashboard/webhooks/deliveries.ts'
 import { webhookArea } from '../dashboard/webhooks/webhook.ts'
 import type { DashboardHandlers } from '../edge/dashboard/dashboard-family.ts'
+import { VERSION } from '../installation.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/database/db.ts'
 import type { Keyring } from '../platform/encryption/encryption.ts'
@@ -28,7 +29,7 @@ import { createSessions } from '../sessions/index.ts'
 import { createLinkVault } from '../supply/gift-link.ts'
 import { checkWebhookUrl } from '../webhooks/url-rules.ts'
 import { fundingOptionsOf } from './money-wiring.ts'
-import { networksOf, openAdmissionFrom, VERSION } from './wiring.ts'
+import { networksOf, openAdmissionFrom } from './wiring.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000

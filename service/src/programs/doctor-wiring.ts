@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { connect } from 'node:tls'
 import { type Config, ConfigError, loadConfig, settingFiles } from '../config/config.ts'
 import { mustMailBeEncrypted } from '../config/transport.ts'
+import { SCHEMA } from '../installation.ts'
 import { type Installation, NotKnown } from '../operations/doctor/check.ts'
 import { readDatabaseFacts } from '../operations/doctor/database-facts.ts'
 import { type CheckResult, diagnose } from '../operations/doctor/doctor.ts'
@@ -12,7 +13,7 @@ import type { Db } from '../platform/database/db.ts'
 import { compareEncryptionKeys } from '../platform/encryption/key-checks.ts'
 import { createLog } from '../platform/observability/log.ts'
 import { schemaMismatch } from '../platform/schema/schema-version.ts'
-import { openDatabaseFrom, openKeyringFrom, redisSettings, SCHEMA } from './wiring.ts'
+import { openDatabaseFrom, openKeyringFrom, redisSettings } from './wiring.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 type NowMs = () => number

@@ -1,7 +1,7 @@
 import type { Config, DashboardConfig } from '../config/config.ts'
+import { VERSION } from '../installation.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Tracing } from '../platform/observability/tracing.ts'
-import { VERSION } from './wiring.ts'
 
 /** Undefined when no collector is configured; then OpenTelemetry is not even loaded. */
 export async function openTracing(

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Config, type DashboardConfig, describeConfig } from '../config/config.ts'
+import { VERSION } from '../installation.ts'
 import type { Db } from '../platform/database/db.ts'
 import { createLog, type Log } from '../platform/observability/log.ts'
 import type { ProcessKind } from '../platform/observability/metric-registry.ts'
@@ -14,7 +15,6 @@ import {
   type UntilAnswered,
   untilAnswered,
   untilSchemaFits,
-  VERSION,
 } from './wiring.ts'
 
 export interface ProgramDeps {

@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Admission, AdmissionLimits } from '../access/admission.ts'
@@ -13,6 +12,7 @@ import {
   loadConfig,
 } from '../config/config.ts'
 import { createHealthServer } from '../edge/health-server.ts'
+import { SCHEMA } from '../installation.ts'
 import { JournalMismatch, journalProblemOf } from '../orders/journal/keep-position.ts'
 import type { LoadMetrics } from '../platform/batching/load-metrics.ts'
 import { UntrustedDatabase } from '../platform/database/database-url.ts'
@@ -31,10 +31,6 @@ import { type OutboundNetworks, outboundNetworks } from '../platform/outbound/ou
 import { schemaMismatch } from '../platform/schema/schema-version.ts'
 import { Unavailable } from '../platform/trouble.ts'
 import type { BatchedCall, Metrics } from './metrics.ts'
-
-export const VERSION = (createRequire(import.meta.url)('../../package.json') as { version: string }).version
-export const SCHEMA = new URL('../../schema/', import.meta.url)
-export const INVARIANTS = new URL('invariants/', SCHEMA)
 
 const RETRY_MS = 1_000
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { INVARIANTS } from '../../src/installation.ts'
 import { readRules, verifyData } from '../../src/operations/verify.ts'
 import { sql } from '../../src/platform/database/db.ts'
-import { INVARIANTS } from '../../src/programs/wiring.ts'
 import { runAdminOn } from '../../testing/admin.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'

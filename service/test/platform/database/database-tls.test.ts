@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createAuthority, type Postgres, provisionDatabase, startPostgres } from '@shopwire/engines'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { SCHEMA } from '../../../src/installation.ts'
 import { readDatabaseUrl, UntrustedDatabase } from '../../../src/platform/database/database-url.ts'
 import { openDatabase, sql } from '../../../src/platform/database/db.ts'
 import { migrate } from '../../../src/platform/schema/migrate.ts'
 import { schemaMismatchAt } from '../../../src/platform/schema/schema-version.ts'
 import { Unavailable } from '../../../src/platform/trouble.ts'
-import { SCHEMA } from '../../../src/programs/wiring.ts'
 import { asSuperuser } from '../../../testing/database.ts'
 
 let postgres: Postgres

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { SCHEMA } from '../../../src/installation.ts'
 import { readStatement } from '../../../src/platform/schema/build-index.ts'
 import { migrate } from '../../../src/platform/schema/migrate.ts'
 import { schemaMismatch } from '../../../src/platform/schema/schema-version.ts'
-import { SCHEMA } from '../../../src/programs/wiring.ts'
 import { asSuperuser, openTestDatabase, type TestDatabase } from '../../../testing/database.ts'
 
 let database: TestDatabase

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { SCHEMA } from '../../../src/installation.ts'
 import { readSchema } from '../../../src/platform/schema/schema-files.ts'
 import {
   effectsOf,
@@ -10,7 +11,6 @@ import {
   type Work,
 } from '../../../src/platform/schema/statement-effects.ts'
 import { readTables } from '../../../src/platform/schema/upgrade-plan.ts'
-import { SCHEMA } from '../../../src/programs/wiring.ts'
 import { openTestDatabase, type TestDatabase } from '../../../testing/database.ts'
 
 let database: TestDatabase

@@ -6,6 +6,7 @@ import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runAdmin } from '../../../src/admin/program.ts'
 import type { CommandContext } from '../../../src/admin/terminal/command-context.ts'
+import { SCHEMA } from '../../../src/installation.ts'
 import { MIGRATION_LOCK_ID, migrate } from '../../../src/platform/schema/migrate.ts'
 import { readSchema } from '../../../src/platform/schema/schema-files.ts'
 import {
@@ -13,7 +14,6 @@ import {
   type UpgradeCheck,
   type UpgradeCheckOptions,
 } from '../../../src/platform/schema/upgrade-check.ts'
-import { SCHEMA } from '../../../src/programs/wiring.ts'
 import { openTestDatabase, type TestDatabase } from '../../../testing/database.ts'
 
 const OPTIONS: UpgradeCheckOptions = { lookMs: 50, pauseSecondsMax: 5, isOneWayAccepted: false }
