@@ -92,7 +92,7 @@ export async function createApi(config: Config, deps: ProgramDeps, parts: ApiPar
 
   return {
     admission,
-    isHeardFirst: true,
+    listensFirst: true,
     problem: admission.problem,
     async listen() {
       await listening(
@@ -214,7 +214,8 @@ function reporterOf(log: Log) {
   const reminder = createReminder()
   let hadProblem = false
   return (problem: string | undefined) => {
-    if (problem !== undefined && reminder.isDue(problem)) log.error(`/v1/status is degraded: ${problem}`)
+    // Not by its text, which may have a figure in it that moves.
+    if (problem !== undefined && reminder.isDue('degraded')) log.error(`/v1/status is degraded: ${problem}`)
     if (problem === undefined && hadProblem) {
       reminder.reset()
       log.info('the problem is over; /v1/status is operational again')

@@ -76,8 +76,9 @@ export function keepJournal(
       },
     )
   const keeping = every(POSITION_EVERY_MS, keepAndNote, (error) => {
-    const what = journalProblemOf(error) ?? "the store's position could not be recorded"
-    if (reminder.isDue(what)) log.error({ err: error }, what)
+    // Not by its text, which may have a figure in it that moves.
+    if (!reminder.isDue('position')) return
+    log.error({ err: error }, journalProblemOf(error) ?? "the store's position could not be recorded")
   })
   const removal = every(
     REMOVAL_EVERY_MS,

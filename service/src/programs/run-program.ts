@@ -29,7 +29,7 @@ export interface Part {
   /** Returns the port. */
   listen?(): Promise<number>
   /** Listens before it is open, so that callers get an answer meanwhile. */
-  readonly isHeardFirst?: boolean
+  readonly listensFirst?: boolean
   /** Resolves when it does all of its work. */
   open(until: UntilAnswered): Promise<void>
   /** From now on every answer has Connection: close, so that clients reconnect to another process. */
@@ -106,7 +106,7 @@ export async function runProgram(
   const ports: Record<string, number> = {}
   const listen = async (n: number, isFirst: boolean) => {
     const part = parts[n]
-    if (part?.listen === undefined || (part.isHeardFirst ?? false) !== isFirst) return
+    if (part?.listen === undefined || (part.listensFirst ?? false) !== isFirst) return
     const portName = name === 'all' && plans[n]?.kind === 'dashboard' ? 'dashboard_port' : 'port'
     ports[portName] = await orCannotStart(log, part.listen)
   }
