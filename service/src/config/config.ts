@@ -74,16 +74,21 @@ function load<Values extends object>(
 ): Values & { readonly encryption: EncryptionKeys } {
   const problems: string[] = []
   const given = readVariables(env, settingNames, problems)
-  const parsed = wanted.safeParse(given)
-  if (!parsed.success) {
-    for (const issue of parsed.error.issues) problems.push(describeIssue(issue, given))
-  }
+  const parsed = parse(wanted, given, problems)
   const encryption = readEncryptionKeys(given, problems)
   problems.push(...problemsTogether(given))
   problems.push(...objections(given))
   if (isUncheckedTls(env) && !isDevelopment(given)) problems.push(UNCHECKED_TLS)
-  if (!parsed.success || !encryption || problems.length > 0) throw new ConfigError(problems)
-  return { ...parsed.data, encryption }
+  if (!parsed || !encryption || problems.length > 0) throw new ConfigError(problems)
+  return { ...parsed, encryption }
+}
+
+/** Undefined when a setting is wrong by itself; then the problems say which. */
+function parse<Values>(wanted: z.ZodType<Values>, given: Given, problems: string[]): Values | undefined {
+  const { success, data, error } = wanted.safeParse(given)
+  if (success) return data
+  problems.push(...error.issues.map((issue) => describeIssue(issue, given)))
+  return undefined
 }
 
 /**
@@ -100,10 +105,7 @@ export function loadSchemaUrl(purpose: 'migrate' | 'look', env: Environment = pr
   const problems: string[] = []
   const given = readVariables(env, Object.keys(names), problems)
   if (purpose === 'migrate') delete given.SHOPWIRE_DATABASE_URL
-  const parsed = schema.pick(names).partial().safeParse(given)
-  if (!parsed.success) {
-    for (const issue of parsed.error.issues) problems.push(describeIssue(issue, given))
-  }
+  parse(schema.pick(names).partial(), given, problems)
   if (isUncheckedTls(env) && !isDevelopment(given)) problems.push(UNCHECKED_TLS)
   problems.push(...problemsTogether(given))
   const url = given.SHOPWIRE_DATABASE_OWNER_URL ?? given.SHOPWIRE_DATABASE_URL
@@ -128,12 +130,9 @@ export function loadBackupConfig(env: Environment = process.env) {
   } as const
   const problems: string[] = []
   const given = readVariables(env, Object.keys(names), problems)
-  const parsed = schema.pick(names).safeParse(given)
-  if (!parsed.success) {
-    for (const issue of parsed.error.issues) problems.push(describeIssue(issue, given))
-  }
-  if (!parsed.success || problems.length > 0) throw new ConfigError(problems)
-  return parsed.data
+  const parsed = parse(schema.pick(names), given, problems)
+  if (!parsed || problems.length > 0) throw new ConfigError(problems)
+  return parsed
 }
 
 /** Problems that do not prevent a start: in development, those that production refuses. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { z } from 'zod'
+import { editDistance } from '../platform/text/edit-distance.ts'
 import { isServiceLink, OTHER_SETTINGS } from './other-settings.ts'
 import { isSecretSetting, settingNames } from './schema.ts'
 import type { Given } from './values.ts'
@@ -41,25 +42,11 @@ function unknownNames(env: Environment, isProduction: boolean): string[] {
     const bare = name.replace(/_FILE$/, '')
     if (!name.startsWith('SHOPWIRE_') || settingNames.includes(bare) || OTHER_SETTINGS.has(bare)) return []
     if (isServiceLink(name, env)) return []
-    const meant = settingNames.find((known) => editsBetween(bare, known) <= TYPO_EDITS_MAX)
+    const meant = settingNames.find((known) => editDistance(bare, known) <= TYPO_EDITS_MAX)
     if (meant) return [`${name} is not a setting: did you mean ${meant}?`]
     if (!isProduction) return []
     return [`${name} is not a setting: correct or unset it ("shopwire-admin config --reference" lists all)`]
   })
-}
-
-/** Levenshtein distance. */
-function editsBetween(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, n) => n)
-  for (const [i, letter] of [...a].entries()) {
-    const next = [i + 1]
-    for (let j = 0; j < b.length; j += 1) {
-      const change = (row[j] as number) + (letter === b[j] ? 0 : 1)
-      next.push(Math.min(change, (row[j + 1] as number) + 1, (next[j] as number) + 1))
-    }
-    row = next
-  }
-  return row[b.length] as number
 }
 
 export function describeIssue(issue: z.core.$ZodIssue, given: Given): string {

@@ -1,3 +1,4 @@
+import { editDistance } from '../../platform/text/edit-distance.ts'
 /** The columns of a catalogue file: the header of a CSV file, the members of an item in JSON. */
 export const columns = [
   'id',
@@ -30,24 +31,10 @@ function nearColumn(name: string): Column | undefined {
   if (name.length > 40) return undefined
   const plain = name.replaceAll(/[^a-z]/g, '')
   const byDistance = columns
-    .map((column) => ({ column, typos: typosBetween(plain, column.replaceAll('_', '')) }))
+    .map((column) => ({ column, typos: editDistance(plain, column.replaceAll('_', '')) }))
     .sort((a, b) => a.typos - b.typos)[0]
   if (byDistance && byDistance.typos <= TYPOS_MAX) return byDistance.column
   return columns.find((column) =>
     column.split('_').some((word) => word.length > 3 && plain.length > 3 && plain.includes(word)),
   )
-}
-
-/** Levenshtein distance. */
-function typosBetween(a: string, b: string): number {
-  let above = Array.from({ length: b.length + 1 }, (_, n) => n)
-  for (const [row, char] of [...a].entries()) {
-    const current = [row + 1]
-    for (let n = 0; n < b.length; n += 1) {
-      const replaced = (above[n] as number) + (b[n] === char ? 0 : 1)
-      current.push(Math.min(replaced, (above[n + 1] as number) + 1, (current[n] as number) + 1))
-    }
-    above = current
-  }
-  return above[b.length] as number
 }
