@@ -76,7 +76,7 @@ function readQuery(
     const equals = pair.indexOf('=')
     const name = decode(equals < 0 ? pair : pair.slice(0, equals))
     const text = decode(equals < 0 ? '' : pair.slice(equals + 1))
-    if (seen.has(name)) throw refuse('invalid_request', `The query parameter ${show(name)} stands twice.`)
+    if (seen.has(name)) throw refuse('invalid_request', `The query parameter ${show(name)} appears twice.`)
     seen.add(name)
     const isInteger = known.get(name)
     if (isInteger === undefined) continue
@@ -136,7 +136,7 @@ function refuseRepeatedItems(value: unknown) {
   if (repeated !== null) {
     throw refuse(
       'invalid_request',
-      `The item ${repeated} stands twice in the cart. Put it in one line with its qty.`,
+      `The item ${repeated} appears twice in the cart. Put it in one line with its qty.`,
     )
   }
 }

@@ -27,7 +27,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Only routes of the dashboard answer with the types of the dashboard. */
+/** Only dashboard routes answer with the dashboard's types. */
 export type RefusalType = ErrorType | DashboardErrorType
 
 export function refuse(type: RefusalType, message: string, facts?: Record<string, unknown>): Refusal {
@@ -44,13 +44,13 @@ export class Unavailable extends Error {
     this.part = part
   }
 
-  /** In words, where the cause has any. */
+  /** The cause as text, if it has any. */
   get reason(): string {
     return this.cause instanceof Error ? this.cause.message : ''
   }
 }
 
-/** A state that the code rules out: a failure is a defect of ours. Active in production too. */
+/** A state that the code rules out: a failure is a defect. Active in production too. */
 export function assert(condition: unknown, what: string): asserts condition {
   if (!condition) throw new Error(`assertion failed: ${what}`)
 }

@@ -169,7 +169,7 @@ describe('a file', () => {
 
   test.each([
     ['a price in scientific notation', '[{"price_cents":1e2}]', 'must be whole cents'],
-    ['a member twice', '[{"id":"1","id":"2"}]', 'The name "id" stands twice'],
+    ['a member twice', '[{"id":"1","id":"2"}]', 'The name "id" appears twice'],
     ['an item that is not an object', '[7]', 'item 1: is not an object'],
     ['no list', '{"things":[]}', 'expected the name "items" at line 1'],
     ['more than the list', '{"items":[],"more":1}', 'expected "}" at line 1'],

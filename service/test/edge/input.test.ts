@@ -51,9 +51,9 @@ describe('an allowed cart reaches the endpoint as it was sent', () => {
 
 describe('threats 39 to 45: a body that breaks a rule is refused, and the message names the problem', () => {
   const cases: [row: number, what: string, body: string | Uint8Array, named: RegExp][] = [
-    [39, 'qty twice', cart(line(ID, ',"qty":1,"qty":10')), /"qty" stands twice/],
-    [39, 'items twice', `{"items":[${line(ID)}],"items":[]}`, /"items" stands twice/],
-    [39, 'a name twice in two spellings', `{"items":[],"\\u0069tems":[${line(ID)}]}`, /"items" stands twice/],
+    [39, 'qty twice', cart(line(ID, ',"qty":1,"qty":10')), /"qty" appears twice/],
+    [39, 'items twice', `{"items":[${line(ID)}],"items":[]}`, /"items" appears twice/],
+    [39, 'a name twice in two spellings', `{"items":[],"\\u0069tems":[${line(ID)}]}`, /"items" appears twice/],
     [40, '__proto__', `{"items":[${line(ID)}],"__proto__":{"items":[]}}`, /"__proto__"/],
     [40, '__proto__ in a line', cart(line(ID, ',"__proto__":{"qty":5}')), /items\[0\].*"__proto__"/],
     [40, 'constructor', `{"items":[${line(ID)}],"constructor":{"prototype":{"qty":1}}}`, /"constructor"/],
@@ -143,12 +143,12 @@ describe('threats 39 to 45: a body that breaks a rule is refused, and the messag
     [44, 'nine levels', '[[[[[[[[[1]]]]]]]]]', /8 levels/],
     [44, 'eight levels', '[[[[[[[[1]]]]]]]]', /The body must be object/],
     [44, '8,191 levels', `${'['.repeat(8191)}${']'.repeat(8191)}`, /8 levels/],
-    [45, 'an id twice', cart([line(ID), line(OTHER), line(ID)].join()), new RegExp(`${ID} stands twice`)],
+    [45, 'an id twice', cart([line(ID), line(OTHER), line(ID)].join()), new RegExp(`${ID} appears twice`)],
     [
       45,
       'an id twice, with other quantities',
       cart([line(ID, ',"qty":1'), line(ID, ',"qty":2')].join()),
-      new RegExp(`${ID} stands twice`),
+      new RegExp(`${ID} appears twice`),
     ],
     [45, 'no line', '{"items":[]}', /items must NOT have fewer than 1/],
     [
@@ -324,11 +324,11 @@ describe('query parameters', () => {
     ].map((limit): [string, RegExp] => [`?limit=${encodeURI(limit).replaceAll('%25', '%')}`, /limit/]),
     ...['-1', '1000001', '01', '', '1.5'].map((offset): [string, RegExp] => [`?offset=${offset}`, /offset/]),
     ['?limit', /limit/],
-    ['?limit=1&limit=1', /"limit" stands twice/],
-    ['?limit=1&limit=2', /"limit" stands twice/],
-    ['?limit=1&%6cimit=2', /"limit" stands twice/],
-    ['?search=a&search=a', /"search" stands twice/],
-    ['?x=1&x=2', /"x" stands twice/],
+    ['?limit=1&limit=1', /"limit" appears twice/],
+    ['?limit=1&limit=2', /"limit" appears twice/],
+    ['?limit=1&%6cimit=2', /"limit" appears twice/],
+    ['?search=a&search=a', /"search" appears twice/],
+    ['?x=1&x=2', /"x" appears twice/],
     ['?search=%', /percent-encoded UTF-8/],
     ['?search=%4', /percent-encoded UTF-8/],
     ['?search=%zz', /percent-encoded UTF-8/],
@@ -341,7 +341,7 @@ describe('query parameters', () => {
     ['?type=', /type must be one of/],
     ['?type=Bundle', /type must be one of/],
     ['?type=gift', /type must be one of/],
-    ['?type=bundle&type=frame', /"type" stands twice/],
+    ['?type=bundle&type=frame', /"type" appears twice/],
   ])('%s: 400, and the message names the parameter', async (query, named) => {
     const { status, body } = await catalogue(query)
     expect([status, body.error?.type]).toEqual([400, 'invalid_request'])

@@ -259,7 +259,7 @@ function checkOrder(request: OrderRequest): OrderRequest {
     throw refuse('invalid_request', `${error.instancePath.slice(1) || 'The order'} ${error.message}.`)
   const repeated = repeatedItemId(request.items)
   if (repeated !== null)
-    throw refuse('invalid_request', `The item ${repeated} stands twice. Put it in one line with its qty.`)
+    throw refuse('invalid_request', `The item ${repeated} appears twice. Put it in one line with its qty.`)
   return request
 }
 

@@ -79,7 +79,7 @@ function attentionOf(status: StoreStatus, { backups, certificate_days, token_end
   const found: [boolean, string][] = [
     [!store.is_database_confirmed, 'the database was restored or failed over: recover status'],
     [!store.is_open && store.is_database_confirmed, 'the store takes no orders: store show'],
-    [workers.alive === 0, 'no worker runs: orders are taken and not delivered'],
+    [workers.alive === 0, 'no worker runs: orders are accepted and not delivered'],
     ...queues.map(({ queue, oldest_due_s }): [boolean, string] => [
       oldest_due_s > DUE_S_MAX,
       `work of the queue "${queue}" has been due for ${age(oldest_due_s)}: more workers, or look at their log`,

@@ -102,7 +102,7 @@ export async function deliverByHand(
   if (isNew.includes(false)) {
     throw refuse(
       'invalid_request',
-      'One of the links was held by this store before, or stands twice. Each is sold once.',
+      'One of the links was held by this store before, or appears twice. Each is sold once.',
     )
   }
   const { is_owed } = await selectIsOwed(tx, account_id, order_id)

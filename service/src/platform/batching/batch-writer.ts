@@ -7,26 +7,26 @@ export interface BatchWriterOptions<Row> {
   readonly batchMax: number
   /** Rows that may wait in memory; those beyond are lost. */
   readonly waitingMax: number
-  /** Must be safe to repeat with the same rows: after a lost connection nobody knows whether they were written. */
+  /** Must be safe to repeat with the same rows: after a lost connection it is unknown whether they were written. */
   write(rows: readonly Row[]): Promise<unknown>
   /** Rows that will never be written, and why. Called once per flush, not once per row. */
   onLost(rows: number, why: unknown): void
 }
 
 export interface BatchWriter<Row> {
-  /** Never waits and never throws: whoever calls this has a caller to answer. */
+  /** Never waits and never throws: the code that calls it has a request to answer. */
   add(row: Row): void
-  /** Writes what has been added so far, unless the database is away. */
+  /** Writes what has been added so far, unless the database is unavailable. */
   flush(): Promise<void>
   start(): void
-  /** Writes what is left. */
+  /** Writes the remaining rows. */
   stop(): Promise<void>
 }
 
 /**
- * Collects rows in memory and writes them in batches, in the order they were added. While the database is away they wait; what
- * does not fit meanwhile is lost and counted. A batch that the database refuses for any other reason is lost as well, because
- * it would be refused again and hold up everything behind it.
+ * Collects rows in memory and writes them in batches, in the order they were added. While the database is unavailable they wait;
+ * rows beyond the limit are dropped and counted. A batch that the database refuses for any other reason is dropped as well, because
+ * it would be refused again and hold up all later rows.
  */
 export function createBatchWriter<Row>(options: BatchWriterOptions<Row>): BatchWriter<Row> {
   const { batchMax, waitingMax, write, onLost } = options
@@ -35,7 +35,7 @@ export function createBatchWriter<Row>(options: BatchWriterOptions<Row>): BatchW
   let isStopped = false
   let underWay: Promise<unknown> = Promise.resolve()
 
-  /** Returns why the database is away; undefined when everything was written or lost. */
+  /** Returns why the database is unavailable; undefined when every row was written or dropped. */
   async function writeAll(): Promise<Unavailable | undefined> {
     if (overflowed > 0) {
       onLost(overflowed, new Error(`more than ${waitingMax} rows were waiting`))
@@ -53,7 +53,7 @@ export function createBatchWriter<Row>(options: BatchWriterOptions<Row>): BatchW
     }
     return undefined
   }
-  /** One after the other: two at once would write the same rows. */
+  /** One write at a time: two at once would write the same rows. */
   function flush(): Promise<Unavailable | undefined> {
     const result = underWay.then(writeAll)
     underWay = result

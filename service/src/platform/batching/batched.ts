@@ -1,29 +1,32 @@
 import { Unavailable } from '../trouble.ts'
 
 export interface BatchedOptions<In, Out> {
-  /** Which part of the system it calls; named to callers that find too many others waiting. */
+  /** The dependency that it calls; named in the error when too many calls are waiting. */
   readonly part: string
   readonly sizeMax: number
-  /** Batches in progress at a time. One makes all callers march in step; with many there is nothing left to combine. */
+  /**
+   * Batches in progress at a time. With one, every call waits for the batch before its own; with many, there is little left to
+   * combine.
+   */
   readonly lanes?: number
   /**
-   * A call that takes longer waits for something; others may use its lane then, so that they do not wait for it too. By default that
-   * is so where there are several lanes; with one, batches never overlap.
+   * A call that takes longer probably waits for a lock; its lane is released, so that other calls do not wait for it too. By
+   * default only when there are several lanes; with one, batches never overlap.
    */
   readonly laneMsMax?: number
   readonly waitingMax?: number
-  /** Two inputs with one key never share a batch; usually the account. Without it, any two may. */
+  /** Two inputs with one key never share a batch; the key is usually the account. Without it, any two may. */
   keyOf?(input: In): string
   /**
-   * All or nothing, results in the order of the inputs. It waits for nothing that only one of the inputs needs: it leaves that
-   * input undone and answers MUST_WAIT for it.
+   * All or nothing, results in the order of the inputs. Must not wait for anything that only one input needs: it skips that input
+   * and returns MUST_WAIT for it.
    */
   runMany(inputs: readonly In[]): Promise<readonly (Out | MustWait)[]>
-  /** One input by itself. It may wait. Without it, a batch of one. */
+  /** Runs one input by itself, and may wait. By default a batch of one. */
   runOne?(input: In): Promise<Out>
-  /** Whether this error of `runMany` means for certain that nothing was done, so that each input can be run by itself. */
+  /** Whether this error of `runMany` proves that nothing was done, so that each input can be run by itself. */
   isUndone?(error: unknown): boolean
-  /** With the number of calls that run together, and of those among them that had to wait. */
+  /** Called with the number of calls that ran together, and how many of them had to wait. */
   onBatch?(size: number, mustWait: number): void
   readonly mode?: BatchingMode
 }
@@ -31,20 +34,20 @@ export interface BatchedOptions<In, Out> {
 export const MUST_WAIT = Symbol('must wait')
 export type MustWait = typeof MUST_WAIT
 
-/** `always` is for tests: everything goes through `runMany`, and each call waits a moment for others to join it. */
+/** `always` is for tests: every call goes through `runMany`, and waits a moment for others to join its batch. */
 export type BatchingMode = 'adaptive' | 'off' | 'always'
 
 const WAITING_MAX = 10_000
-const COMPANY_MS = 5
+const JOIN_MS = 5
 const LANE_MS_MAX = 50
 
 /**
- * Combines calls into batches without making anybody wait for company: a call that finds a free lane starts at once, by itself;
- * what arrives while all lanes are in use goes into the next batch. So batches grow with the load and disappear with it.
+ * Combines calls into batches without delaying any: a call that finds a free lane starts at once, by itself; calls that arrive while all
+ * lanes are in use go into the next batch. So batches grow with the load and disappear with it.
  *
- * Calls with one key run one after the other, and keys take turns, so that an account with many calls waiting delays only itself.
- * While there is a lane to spare, a second call of the same key starts beside the first and waits for it where the work is done:
- * that saves one busy account the way there and back between two calls.
+ * Calls with one key run one after the other, and keys take turns, so that an account with many waiting calls delays only itself. While
+ * there is a lane to spare, a second call of the same key starts beside the first and waits for its lock in the database: that saves a
+ * busy account a round trip between two calls.
  */
 export function batched<In, Out>(options: BatchedOptions<In, Out>): (input: In) => Promise<Out> {
   const {
@@ -59,9 +62,9 @@ export function batched<In, Out>(options: BatchedOptions<In, Out>): (input: In) 
   const runOne = options.runOne ?? (async (input: In) => (await runMany([input]))[0] as Out)
   if (mode === 'off') return runOne
   const isUndone = options.isUndone ?? ((error: unknown) => !(error instanceof Unavailable))
-  const lines = new Map<string, Line<In, Out>>()
-  /** Lines that have somebody waiting and nobody in progress, in turn. */
-  const ready: Line<In, Out>[] = []
+  const queues = new Map<string, KeyQueue<In, Out>>()
+  /** Keys with a call waiting and none in progress, in turn. */
+  const ready: KeyQueue<In, Out>[] = []
   let waiting = 0
   let lanesInUse = 0
   let isPlanned = false
@@ -70,7 +73,7 @@ export function batched<In, Out>(options: BatchedOptions<In, Out>): (input: In) 
     if (isPlanned || lanesInUse >= lanes || ready.length === 0) return
     isPlanned = true
     // After everything that this turn of the event loop still reads from its sockets.
-    if (mode === 'always') setTimeout(start, COMPANY_MS)
+    if (mode === 'always') setTimeout(start, JOIN_MS)
     else setImmediate(start)
   }
 
@@ -96,23 +99,23 @@ export function batched<In, Out>(options: BatchedOptions<In, Out>): (input: In) 
     return release
   }
 
-  function next(line: Line<In, Out>): Member<In, Out> {
+  function next(queue: KeyQueue<In, Out>): Member<In, Out> {
     waiting -= 1
-    line.inProgress += 1
-    return line.waiting.shift() as Member<In, Out>
+    queue.inProgress += 1
+    return queue.waiting.shift() as Member<In, Out>
   }
 
-  /** For a line that has somebody waiting. */
-  function advance(line: Line<In, Out>) {
-    if (line.inProgress === 0) {
-      ready.push(line)
+  /** Called when a call of this key is waiting. */
+  function advance(queue: KeyQueue<In, Out>) {
+    if (queue.inProgress === 0) {
+      ready.push(queue)
       plan()
-    } else if (line.inProgress === 1 && mode === 'adaptive' && lanesInUse < lanes && ready.length === 0) {
-      void settleAlone(next(line))
+    } else if (queue.inProgress === 1 && mode === 'adaptive' && lanesInUse < lanes && ready.length === 0) {
+      void settleAlone(next(queue))
     }
   }
 
-  /** Resolves when no call of the batch needs its lane any more; those that have to wait go on without one. */
+  /** Resolves when no call of the batch needs its lane any more; those that have to wait continue without one. */
   async function settle(members: readonly Member<In, Out>[]): Promise<void> {
     if (members.length === 1 && mode !== 'always') {
       options.onBatch?.(1, 0)
@@ -123,7 +126,7 @@ export function batched<In, Out>(options: BatchedOptions<In, Out>): (input: In) 
       outputs = await runMany(members.map(({ input }) => input))
     } catch (error) {
       if (!isUndone(error)) for (const member of members) end(member, () => member.reject(error))
-      // Side by side: one of them may have to wait for what made the batch fail.
+      // // In parallel: one of them may have to wait for what made the batch fail.
       else await Promise.all(members.map(settleAlone))
       return
     }
@@ -148,20 +151,20 @@ export function batched<In, Out>(options: BatchedOptions<In, Out>): (input: In) 
     }
   }
 
-  function end({ line }: Member<In, Out>, answer: () => void) {
+  function end({ queue }: Member<In, Out>, answer: () => void) {
     answer()
-    line.inProgress -= 1
-    if (line.waiting.length > 0) advance(line)
-    else if (line.inProgress === 0 && line.key !== undefined) lines.delete(line.key)
+    queue.inProgress -= 1
+    if (queue.waiting.length > 0) advance(queue)
+    else if (queue.inProgress === 0 && queue.key !== undefined) queues.delete(queue.key)
   }
 
-  function lineOf(input: In): Line<In, Out> {
+  function queueOf(input: In): KeyQueue<In, Out> {
     const key = keyOf?.(input)
-    const known = key === undefined ? undefined : lines.get(key)
+    const known = key === undefined ? undefined : queues.get(key)
     if (known) return known
-    const line: Line<In, Out> = { key, waiting: [], inProgress: 0 }
-    if (key !== undefined) lines.set(key, line)
-    return line
+    const queue: KeyQueue<In, Out> = { key, waiting: [], inProgress: 0 }
+    if (key !== undefined) queues.set(key, queue)
+    return queue
   }
 
   return (input) =>
@@ -170,16 +173,16 @@ export function batched<In, Out>(options: BatchedOptions<In, Out>): (input: In) 
         reject(new Unavailable(options.part, new Error(`${waiting} calls are waiting already`)))
         return
       }
-      const line = lineOf(input)
-      line.waiting.push({ input, line, resolve, reject })
+      const queue = queueOf(input)
+      queue.waiting.push({ input, queue, resolve, reject })
       waiting += 1
-      // A line whose turn has not come yet is in `ready` already.
-      if (line.inProgress > 0 || line.waiting.length === 1) advance(line)
+      // // A key whose turn has not come yet is in `ready` already.
+      if (queue.inProgress > 0 || queue.waiting.length === 1) advance(queue)
     })
 }
 
 /** The calls with one key. */
-interface Line<In, Out> {
+interface KeyQueue<In, Out> {
   readonly key: string | undefined
   readonly waiting: Member<In, Out>[]
   inProgress: number
@@ -187,7 +190,7 @@ interface Line<In, Out> {
 
 interface Member<In, Out> {
   readonly input: In
-  readonly line: Line<In, Out>
+  readonly queue: KeyQueue<In, Out>
   resolve(output: Out): void
   reject(error: unknown): void
 }

@@ -9,15 +9,15 @@ import { Unavailable } from '../trouble.ts'
 import { batched } from './batched.ts'
 
 /**
- * Append-only files of text lines in one folder, for many processes at once: each process writes files of its own, one per UTC
- * day, so nobody locks anything. Every line begins with a checksum of its rest.
+ * Append-only files of text lines in one folder, for many processes at once: each process writes its own files, one per UTC day, so
+ * no locks are needed. Every line begins with a checksum of the rest.
  */
 export interface LineFiles {
   /** Resolves when the lines are on the disk; concurrent calls share one flush. Fails with Unavailable. */
   append(lines: readonly string[]): Promise<void>
   /** The same without waiting for the disk: a crash of the machine may lose the lines, a crash of the process does not. */
   note(lines: readonly string[]): Promise<void>
-  /** Lines of that day and later, some at a time. */
+  /** Lines of that day and later, in chunks. */
   read(from: Date, onDamaged: (file: string) => void): AsyncIterable<string[]>
   /** Removes the files of earlier days; returns how many. */
   removeBefore(day: Date): Promise<number>
@@ -26,7 +26,7 @@ export interface LineFiles {
 
 export interface LineFilesOptions {
   readonly folder: OwnedFolder
-  /** Names begin with it. */
+  /** File names begin with it. */
   readonly kind: string
   nowMs(): number
 }
@@ -48,14 +48,14 @@ export function openLineFiles({ folder, kind, nowMs }: LineFilesOptions): LineFi
     const path = join(dir, `${kind}.${day}.${newWriterName()}.log`)
     const file = await open(`${path}.new`, 'ax', MODE)
     current = { day, file }
-    // Before it has its name, so that no reader meets a file that it may not read yet.
+    // // Before the file gets its name, so that no reader opens a file whose permissions do not allow it yet.
     await giveToOwner(file, folder)
     await rename(`${path}.new`, path)
     await syncFolder(dir)
     return file
   }
 
-  /** After a failure nobody knows which part of a file is on the disk, and a second flush may wrongly succeed: a new file begins. */
+  /** After a failure it is unknown which part of a file is on the disk, and a second flush may wrongly succeed: a new file is started. */
   async function abandonFile(): Promise<void> {
     const abandoned = current
     current = undefined
@@ -89,7 +89,7 @@ export function openLineFiles({ folder, kind, nowMs }: LineFilesOptions): LineFi
     append: (lines) => write({ lines, isDurable: true }),
     note,
     async *read(from, onDamaged) {
-      // The day before, too: a writer's clock may have been behind.
+      // // The day before, too: a writer's clock may have been slow.
       for (const name of await namesFrom(dayOf(from.getTime() - DAY_MS))) {
         for await (const lines of readLines(join(dir, name), () => onDamaged(name))) yield lines
       }
@@ -100,7 +100,7 @@ export function openLineFiles({ folder, kind, nowMs }: LineFilesOptions): LineFi
       return names.length
     },
     async close() {
-      // Behind whatever is being written.
+      // // Waits for writes in progress.
       await note([])
       await abandonFile()
     },
@@ -112,13 +112,13 @@ interface Batch {
   readonly isDurable: boolean
 }
 
-/** Unique, and it names the process to an operator who looks into the folder. */
+/** Unique, and shows an operator who lists the folder which process wrote the file. */
 export function newWriterName(): string {
   const host = hostname().replace(/[^A-Za-z0-9-]/g, '-')
   return `${host}-${process.pid}-${randomBytes(4).toString('hex')}`
 }
 
-/** A new file may be gone after a crash of the machine until its folder is on the disk. */
+/** Without this, a new file may be gone after a crash of the machine. */
 export async function syncFolder(dir: string): Promise<void> {
   const folder = await open(dir, 'r')
   try {
@@ -130,7 +130,7 @@ export async function syncFolder(dir: string): Promise<void> {
 
 export const sealLine = (line: string) => `${checksum(line)} ${line}\n`
 
-/** Undefined when the line is not as it was written. */
+/** Undefined when the line does not match its checksum. */
 export function openLine(sealed: string): string | undefined {
   const line = sealed.slice(9)
   return sealed[8] === ' ' && sealed.slice(0, 8) === checksum(line) ? line : undefined
@@ -139,8 +139,8 @@ export function openLine(sealed: string): string | undefined {
 const checksum = (line: string) => crc32(line).toString(16).padStart(8, '0')
 
 /**
- * The last line of a file may be half written: its writer ended before anybody was told that it was there. Every other line that does
- * not fit its checksum is damage.
+ * The last line of a file may be incomplete: the process that wrote it ended before it reported the line as written. Any other line
+ * that does not match its checksum is damage.
  */
 async function* readLines(path: string, onDamaged: () => void): AsyncIterable<string[]> {
   let rest = ''

@@ -3,7 +3,7 @@ import { SHED_REASONS } from './load-shedding.ts'
 
 export type LoadMetrics = ReturnType<typeof loadMetrics>
 
-/** `calls` are those that are combined into batches, batched.ts. */
+/** `calls` are those that batched.ts combines. */
 export function loadMetrics(registry: MetricRegistry, calls: readonly string[]) {
   return {
     requestsShed: registry.counter(API_AND_DASHBOARD, {
@@ -17,26 +17,26 @@ export function loadMetrics(registry: MetricRegistry, calls: readonly string[]) 
       name: 'shopwire_requests_in_flight',
       help: 'Signed requests that this process works on.',
       action:
-        'Close to SHOPWIRE_REQUESTS_IN_FLIGHT for long: look at the times of statements, then start another process.',
+        'Close to SHOPWIRE_REQUESTS_IN_FLIGHT for long: check the times of statements, then start another process.',
     }),
     batches: registry.counter(API, {
       name: 'shopwire_batches_total',
-      help: 'Calls to the database or to Redis that carried one or more requests of callers.',
+      help: 'Calls to the database or to Redis that carried one or more API requests.',
       action:
         'Divide shopwire_batched_calls_total by it: 1 at rest, up to 16 or 32 when this process is busy.',
       labels: { call: calls },
     }),
     batchedCalls: registry.counter(API, {
       name: 'shopwire_batched_calls_total',
-      help: 'Requests of callers that those calls carried.',
+      help: 'API requests that those calls carried.',
       action: 'None: see shopwire_batches_total.',
       labels: { call: calls },
     }),
     batchedCallsWaiting: registry.counter(API, {
       name: 'shopwire_batched_calls_waiting_total',
-      help: 'Requests that were taken out of a batch because they had to wait for something of their account.',
+      help: 'Requests that were taken out of a batch because they had to wait for a lock of their account.',
       action:
-        'A large share means that one account is used by many processes at once, or that something holds its rows for long.',
+        'A large share means that one account is used by many processes at once, or that something locks its rows for a long time.',
       labels: { call: calls },
     }),
   }

@@ -1,9 +1,9 @@
 import { RETRY_AFTER_OVERLOADED_S } from '@shopwire/contract'
 import { Refusal } from '../trouble.ts'
 
-/** Decides which requests this process begins to work on, by who is known to have sent them. */
+/** Decides which requests this process starts to work on, by their sender. */
 export interface LoadShedding {
-  /** Begins a request of this sender, or refuses it with 503. Returns the function that ends it. */
+  /** Starts a request of this sender, or refuses it with 503. Returns the function that ends it. */
   enter(name: string, kind?: SenderKind): () => void
   inFlight(): number
 }
@@ -15,7 +15,7 @@ export type SenderKind = (typeof SENDER_KINDS)[number]
 export interface LoadSheddingOptions {
   /** Requests of all senders that are worked on at a time. */
   readonly inFlightMax: number
-  /** Of one sender of this kind, however many are free. Without it, only what is free counts. */
+  /** For one sender of this kind, however many are free. Without it, only the number of free places limits a sender. */
   readonly ownMax?: Partial<Readonly<Record<SenderKind, number>>>
   /** How late the event loop is. */
   lagMs(): number
@@ -24,18 +24,22 @@ export interface LoadSheddingOptions {
 
 export const SHED_REASONS = [...SENDER_KINDS, 'all', 'late'] as const
 /**
- * `account`, `session` or `address`: this one has as many in flight as it may. `all`: none is free. `late`: it would not be too many if the
- * event loop were in time.
+ * `account`, `session` or `address`: this sender has as many in flight as it may. `all`: no place is free. `late`: the sender would
+ * be within its limit if the event loop were on time.
  */
 export type ShedReason = (typeof SHED_REASONS)[number]
 
-/** Above it, senders that have requests in flight get fewer, in proportion: those that were begun have to share a processor that is late. */
+/**
+ * Above it, senders with requests in flight get fewer places, in proportion: the requests already started share a processor that is
+ * behind.
+ */
 export const LAG_MS_MAX = 200
 
 /**
- * A sender may have as many requests in flight as are still free. So one that floods gets half of them, two get a third each, and the
- * same number always stays free for the others: a sender that has none in flight is refused only when all are taken. Nobody waits here:
- * what is begun is answered in time because of what is not begun, and a refusal costs at most what it takes to know the sender.
+ * A sender may have as many requests in flight as there are free places. So a single flooding sender gets half of them, two get a
+ * third each, and as many stay free for the others: a sender with none in flight is refused only when all are taken. Requests never
+ * queue here: those that are started are answered in time because others are refused, and a refusal costs at most what it takes to
+ * identify the sender.
  */
 export function createLoadShedding({
   inFlightMax,
@@ -48,7 +52,7 @@ export function createLoadShedding({
 
   function shed(reason: ShedReason, kind: SenderKind, name: string): Refusal {
     onShed(reason)
-    // The line of a session names its person already, and client addresses are not logged.
+    // // The session's log line has its person already, and client addresses are not logged.
     const facts = { shed: reason, ...(kind === 'account' && { account_id: name }) }
     return overloaded(reason, kind, facts)
   }

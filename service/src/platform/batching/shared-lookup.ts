@@ -6,14 +6,14 @@ export interface LookupLimits {
   readonly idsMax: number
   /** Shortest time between the starts of two calls. */
   readonly everyMs: number
-  /** Callers that wait for an answer, at most; the next one fails with Unavailable. */
+  /** Most callers that may wait for an answer; the next one fails with Unavailable. */
   readonly waitingMax: number
 }
 
 /**
  * Looks up rows by id for many callers at a cost that does not depend on how many ask: one call of `find` at a time, started at
- * least `everyMs` after the last one. Ids requested meanwhile are collected, each once, for the next call. When idle, a request
- * is looked up at once. A caller never joins a call that has already started, so an answer is never older than its request.
+ * least `everyMs` after the last one. Ids requested meanwhile are collected, without duplicates, for the next call. When idle, a
+ * request is looked up at once. A caller never joins a call that has already started, so an answer is never older than its request.
  */
 export function sharedLookup<Row>(
   limits: LookupLimits,
@@ -55,7 +55,7 @@ export function sharedLookup<Row>(
       const found = await find([...asked.keys()])
       for (const [id, those] of asked) for (const { resolve } of those) resolve(found.get(id))
     } catch (error) {
-      // When the database is unavailable, everyone who waits fails now instead of waiting for a call of their own.
+      // // When the database is unavailable, everyone who waits fails now instead of waiting for another call.
       const failed = error instanceof Unavailable ? [asked, take(Number.POSITIVE_INFINITY)] : [asked]
       for (const each of failed)
         for (const those of each.values()) for (const { reject } of those) reject(error)

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 
 /** Counts events per name in this process. Limits noise such as log lines; not for limits that the contract promises. */
 export interface Throttle {
-  /** Counts one event; returns for how many more milliseconds its name is over the limit, 0 when it is not. */
+  /** Counts one event; returns for how many more milliseconds its name is over the limit, or 0. */
   hit(name: string, nowMs: number): number
 }
 

@@ -15,6 +15,6 @@ export function inAccount<Result>(
   })
 }
 
-/** From here to its end the transaction is in this account, or in none. */
+/** From here to its end the transaction is limited to this account; with null, to none. */
 export const enterAccount = (tx: Tx, account_id: string | null) =>
   tx.run(sql`select set_config('shopwire.account_id', ${account_id ?? ''}, true)`)

@@ -3,13 +3,13 @@ import { type Queryable, sql } from './db.ts'
 
 export interface AuditEntry {
   /**
-   * Who did it: `operator:<address>` by an operator token, `platform:<name>` as the platform says, `cli:<name>` as the machine or whoever typed it
-   * says, `person:<id>` for somebody signed in to the dashboard, `worker:<rule>`.
+   * Who did it: `operator:<address>` for an operator token; `platform:<name>` as the hosting platform reports; `cli:<name>` as the
+   * machine reports or the user typed; `person:<id>` for somebody signed in to the dashboard; `worker:<rule>`.
    */
   readonly actor: string
   readonly action: string
   readonly target: string
-  /** The account whose people see this row in their dashboard; without one only operators see it. */
+  /** The account whose members see this row in their dashboard; without one only operators see it. */
   readonly account_id?: string
   /** Where the request came from, and its id; known for people who are signed in. */
   readonly address?: string
@@ -19,8 +19,9 @@ export interface AuditEntry {
 }
 
 /**
- * Written in the transaction of the action, so that neither is stored without the other. A person who acts has to be there: a member of the account with
- * a live session or token, or somebody whose invitation or mailed link was used in this transaction. The database looks itself.
+ * Written in the transaction of the action, so that neither is stored without the other. A person who acts must still have access:
+ * a member of the account with a live session or token, or somebody whose invitation or mailed link was used in this transaction.
+ * The database checks this itself.
  */
 export async function recordAction(tx: Queryable, entry: AuditEntry): Promise<void> {
   const writing = tx.one(sql`
@@ -28,7 +29,7 @@ export async function recordAction(tx: Queryable, entry: AuditEntry): Promise<vo
                            ${entry.address ?? null}, ${entry.request_id ?? null}, ${JSON.stringify(entry.details ?? {})})`)
   await writing.catch((error: { constraint?: string }) => {
     if (error.constraint !== 'person_is_here') throw error
-    // Signed out or removed while the request was on its way.
+    // // Signed out or removed while the request was in progress.
     throw refuse(
       'sign_in_required',
       'Your session has ended, or you no longer belong to the account. Nothing was done. Sign in.',

@@ -1,4 +1,4 @@
-/** Codes of Node for a server whose certificate is not trusted, has expired, or is for another name. */
+/** Node's error codes for a server whose certificate is not trusted, has expired, or is for another name. */
 const CODES: ReadonlySet<string> = new Set([
   'CERT_HAS_EXPIRED',
   'CERT_NOT_YET_VALID',

@@ -20,26 +20,26 @@ export interface DatabaseState {
   /** As an operator last confirmed it, or as the migration recorded it. */
   readonly recorded: DatabaseIdentity
   readonly present: DatabaseIdentity
-  /** Whether the store sells, delivers and buys on it: the answer of the database itself. */
+  /** Whether the store sells, delivers and buys on it, as the database itself decides. */
   readonly is_confirmed: boolean
   readonly confirmed_at: Date
   readonly confirmed_by: string
   /** Rises each time an operator opens the store on another database, or on an earlier state of this one. */
   readonly generation: number
-  /** Not null: it was found to be an earlier state of the store than the journal has seen. */
+  /** Not null when this database is an earlier state of the store than the journal has recorded. */
   readonly behind_since: Date | null
   readonly behind_why: string | null
-  /** The journal of sold links that workers write; null: none. */
+  /** The journal of sold links that workers write; null when there is none. */
   readonly journal_id: string | null
   /** Whether it is the copy of the data that was confirmed; see functions/platform/database_copy.sql. */
   readonly is_same_copy: boolean
-  /** Whether it was compared with the journal since the server was started. */
+  /** Whether it was compared with the journal since the server started. */
   readonly is_compared: boolean
-  /** Why no worker could compare it, as the one that tried last said. */
+  /** Why no worker could compare it, as reported by the last one that tried. */
   readonly journal_problem: string | null
-  /** Names this start of the server; see functions/platform/database_start.sql. */
+  /** Identifies this start of the server; see functions/platform/database_start.sql. */
   readonly start: string
-  /** The last position that workers wrote to it, and when: the last moment that this database certainly has. */
+  /** The last position that workers wrote to it, and when: the latest time up to which its data is certainly complete. */
   readonly position: number
   readonly position_at: Date
 }
@@ -74,8 +74,8 @@ export async function readDatabaseState(db: Queryable): Promise<DatabaseState> {
 }
 
 /**
- * Whether it is the database that was confirmed, whatever state its data are in. With a journal, a copy of it in the same server counts as
- * the same: comparing them tells which state it is.
+ * Whether it is the database that was confirmed, whatever the state of its data. With a journal, a copy in the same server counts
+ * as the same: comparing it with the journal shows which state it is.
  */
 export const isSameDatabase = ({ recorded, present, journal_id, is_same_copy }: DatabaseState) =>
   nameIdentity(recorded) === nameIdentity(present) && (is_same_copy || journal_id !== null)
@@ -106,8 +106,8 @@ export function nameIdentity({ system_identifier, timeline }: DatabaseIdentity):
 }
 
 /**
- * Reports the identity in log, metric and readiness. It enforces nothing: the database itself refuses the statements that are
- * not allowed while it is unconfirmed.
+ * Reports the identity in log, metric and readiness. It enforces nothing: while the database is unconfirmed, the database itself
+ * refuses the statements that are not allowed.
  */
 export interface IdentityWatch {
   /** Checks once, then every second. */
@@ -174,7 +174,7 @@ export function watchDatabaseIdentity(
   }
 }
 
-/** It was restarted, and no worker has compared it with the journal yet. */
+/** The server was restarted, and no worker has compared the database with the journal yet. */
 function isAwaitingComparison(state: DatabaseState): boolean {
   return (
     isSameDatabase(state) && state.behind_since === null && state.journal_id !== null && !state.is_compared

@@ -3,10 +3,10 @@ import { ALL_PROCESSES, BUCKETS, type MetricRegistry, WORKER } from '../observab
 
 export type DatabaseMetrics = ReturnType<typeof databaseMetrics>
 
-/** Besides those to which modules give a name of their own. */
+/** In addition to the names that modules give to their own statements. */
 export const DATABASE_STATEMENTS = { commit: 'commit', other: 'other' } as const
 
-/** `statements` are those whose time is measured one by one; all others are "other". */
+/** `statements` are those measured by name; all others are "other". */
 export function databaseMetrics(registry: MetricRegistry, statements: readonly string[]) {
   return {
     statementTimers: statementTimers(registry, statements),
@@ -36,12 +36,12 @@ export function databaseMetrics(registry: MetricRegistry, statements: readonly s
       name: 'shopwire_replication_lag_seconds',
       help: 'How far a standby of PostgreSQL is behind; no series when shopwire_maintenance lacks pg_read_all_stats.',
       action:
-        'What it lacks is lost if it is promoted now. Look at its log, at its disk, and whether replay is paused there.',
+        'Those changes are lost if it is promoted now. Check its log, its disk, and whether replay is paused.',
       labels: { standby: 'as observed' },
     }),
     replicationConnected: registry.readings(WORKER, {
       name: 'shopwire_replication_connected',
-      help: '1 for a standby that follows PostgreSQL, 0 for a replication slot that nobody reads.',
+      help: '1 for a standby that follows PostgreSQL, 0 for a replication slot without a reader.',
       action:
         'Start the standby again, or drop its slot: the primary keeps WAL for it until the disk is full.',
       labels: { standby: 'as observed' },
@@ -50,7 +50,7 @@ export function databaseMetrics(registry: MetricRegistry, statements: readonly s
       name: 'shopwire_oldest_snapshot_seconds',
       help: 'For how long at least the oldest snapshot of the database has been held; 0 when none is older than a minute.',
       action:
-        'Dead rows pile up until it ends. The log of the worker names the session ("a session holds an old snapshot"): end a forgotten one.',
+        'Dead rows accumulate until it ends. The log of the worker names the session ("a session holds an old snapshot"): end it if it was forgotten.',
     }),
   }
 }
@@ -64,7 +64,7 @@ function statementTimers(
     name: 'shopwire_database_statement_duration_seconds',
     help: 'Time of database statements by name, with the wait for a free connection unless in a transaction.',
     action:
-      'If all rise, look at the database server and at shopwire_database_connections_waiting. If one rises, look at its plan.',
+      'If all rise, check the database server and shopwire_database_connections_waiting. If one rises, check its query plan.',
     labels: { statement: all },
   })
   const timerOf = (statement: string) => duration.labels({ statement })

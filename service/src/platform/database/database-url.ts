@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { isCertificateError } from './certificate-errors.ts'
 
-/** How the driver reads a database URL: with its parameters, and with the driver's own variables (PGHOST). */
+/** How the driver reads a database URL: with its parameters and the driver's environment variables (PGHOST). */
 export interface DatabaseAddress {
   readonly host: string
   /** As written in the URL. */
@@ -12,7 +12,7 @@ export interface DatabaseAddress {
 
 /** Fails when the URL cannot be read, or a file that it names. The message never contains the URL, which may hold a password. */
 export function readDatabaseUrl(url: string): DatabaseAddress {
-  // Not connected.
+  // // Not connected.
   const { host, ssl } = parsed(url)
   return {
     host,
@@ -41,12 +41,12 @@ function isCertificateChecked(ssl: unknown): boolean {
   )
 }
 
-/** PostgreSQL does not prove who it is, as sslmode=verify-full asks. The message says what to correct. */
+/** PostgreSQL does not prove its identity as sslmode=verify-full demands. The message says what to correct. */
 export class UntrustedDatabase extends Error {
   override readonly name = 'UntrustedDatabase'
 }
 
-/** The error of a connection in words that say what to do, if it is about TLS. */
+/** The error of a connection as a message that says what to do, if it is about TLS. */
 export function untrustedDatabase(error: unknown): UntrustedDatabase | undefined {
   if (isCertificateError(error)) {
     return new UntrustedDatabase(
@@ -71,7 +71,7 @@ const WHY: Readonly<Record<string, string>> = {
     'it is for another host name. Use a name of the certificate in the database URL, or issue one for the name that is used.',
 }
 
-/** For commands with a connection of their own. */
+/** For commands that open their own connection. */
 export async function connectClient(client: pg.Client): Promise<void> {
   try {
     await client.connect()

@@ -13,11 +13,11 @@ export interface DatabaseOptions {
   readonly connectMsMax: number
   readonly statementMsMax: number
   readonly lockMsMax: number
-  /** Off behind a pooler that runs each transaction on another server process. */
+  /** Off behind a pooler that runs each transaction in another server process. */
   readonly namedStatements: boolean
   /**
-   * A server's statements look up rows by key, also where a table was empty when it was last analysed and reading all of it would look
-   * cheaper. Commands read whole tables too.
+   * A server's statements look up rows by key. This keeps the planner from choosing a sequential scan because a table was empty
+   * when it was last analysed. Commands do read whole tables.
    */
   readonly byKeyOnly?: boolean
 }
@@ -26,7 +26,7 @@ export interface Statement {
   readonly name: string
   readonly text: string
   readonly values: readonly unknown[]
-  /** Under which its time is measured; "other" without one. */
+  /** The name its time is measured under; "other" without one. */
   readonly label?: string
 }
 
@@ -52,9 +52,9 @@ export interface Db extends Queryable {
   transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
   /** Why nothing can be written, and what to do; undefined when writes work. */
   writeProblem(): string | undefined
-  /** False while the last statement found no database. */
+  /** False if the last statement could not reach the database. */
   isAnswering(): boolean
-  /** Whether requests wait for a connection while others get their answers: it is busy, and asking it one more question only waits. */
+  /** Whether requests wait for a connection while others are being answered: it is busy, and one more query would only wait. */
   isBusy(): boolean
   stats(): { total: number; idle: number; waiting: number }
   close(): Promise<void>
@@ -83,13 +83,13 @@ export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statem
   return { ...known, values }
 }
 
-/** Gives a statement a name of its own among the measured times. The module lists its names in its metrics.ts. */
+/** Gives a statement its own name in the metric of statement times. The module lists its names in its metrics.ts. */
 export function timed(label: string, statement: Statement): Statement {
-  // The tag has just made the object; a copy would cost every request.
+  // // The tag has just made the object; copying it would cost every request.
   return Object.assign(statement, { label })
 }
 
-/** For the rare text that is built from identifiers of ours. It must never contain input from outside. */
+/** For the rare statement that is built from our own identifiers. Must never contain input from outside. */
 export function statement(text: string, values: readonly unknown[]): Statement {
   return { text, values, name: `sw_${createHash('sha256').update(text).digest('hex').slice(0, 16)}` }
 }
@@ -106,14 +106,14 @@ export function openDatabase(
     application_name: options.application_name,
     max: options.connectionsMax,
     connectionTimeoutMillis: options.connectMsMax,
-    // A transaction-pooling proxy refuses these start-up parameters; the role has them then (see docs/operating.md).
+    // // A transaction-pooling proxy refuses these start-up parameters; then the role has them (see docs/operating.md).
     ...(options.namedStatements && {
       statement_timeout: options.statementMsMax,
       lock_timeout: options.lockMsMax,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
       ...(options.byKeyOnly && { options: '-c enable_seqscan=off' }),
     }),
-    // The server's own limit comes first; this one is for a server or a network that stopped responding.
+    // // The server's own limit applies first; this one is for a server or a network that stopped responding.
     query_timeout: options.statementMsMax + CLIENT_GRACE_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
@@ -171,7 +171,7 @@ export function openDatabase(
     }
   }
 
-  /** Borrows a connection for one piece of work. A session in an unknown state never goes back to the pool. */
+  /** Borrows a connection for one piece of work. A session in an unknown state never returns to the pool. */
   async function connected<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     const client = await pool.connect().catch((error: unknown) => {
       throw failed(error)
@@ -236,9 +236,9 @@ export function openDatabase(
 }
 
 /**
- * When the wait for a standby is cancelled, PostgreSQL reports success with a warning although the commit may not be durable. A
- * commit that warns therefore counts as one with an unknown outcome. Warnings are distinguished from notices by SQLSTATE: the
- * severity is a word in the server's language, and the role may not change that language.
+ * When the wait for a standby is cancelled, PostgreSQL reports success with a warning although the commit may not be durable. So a
+ * commit with a warning has an unknown outcome. Warnings are told from notices by SQLSTATE: the severity is a word in the server's
+ * language, and the role may not change that language.
  */
 async function certainly<Result>(client: pg.PoolClient, commit: () => Promise<Result>): Promise<Result> {
   let warning: Error | undefined
@@ -255,7 +255,7 @@ async function certainly<Result>(client: pg.PoolClient, commit: () => Promise<Re
   }
 }
 
-/** The class of SQLSTATEs of notices; a warning has 01 or, when the session is terminated, 57. */
+/** The SQLSTATE class of notices; a warning has 01 or, when the session is terminated, 57. */
 const SUCCESSFUL_COMPLETION = '00'
 
 function control(client: pg.PoolClient, command: 'begin' | 'commit' | 'rollback') {
@@ -265,15 +265,18 @@ function control(client: pg.PoolClient, command: 'begin' | 'commit' | 'rollback'
 }
 
 /**
- * Whether a statement that is a whole transaction certainly did nothing. Not when the server is being stopped: it may say so after
- * the commit.
+ * Whether a statement that is a whole transaction certainly had no effect. Not when the server is being stopped: it may report that
+ * after the commit.
  */
 export function isRolledBack(error: unknown): boolean {
   const reported = error instanceof Unavailable ? error.cause : error
   return reported instanceof pg.DatabaseError && !/^(08|57P|58|XX)/.test(reported.code ?? '')
 }
 
-/** An error that the server reported leaves the session in a known state, unless it ends it; any other error may not. */
+/**
+ * After an error reported by the server the session is in a known state, unless the error ends it; after any other error it may not
+ * be.
+ */
 function leavesSessionInDoubt(error: unknown): error is Unavailable {
   if (!(error instanceof Unavailable)) return false
   return !(error.cause instanceof pg.DatabaseError) || ENDS_SESSION.test(error.cause.code ?? '')
@@ -315,7 +318,7 @@ function translate(error: unknown): unknown {
   const untrusted = untrustedDatabase(error)
   if (untrusted) return new Unavailable('database', untrusted)
   const { code } = error as NodeJS.ErrnoException
-  // Codes of the operating system (ECONNRESET). Those with an underscore (ERR_INVALID_ARG_TYPE) are defects of ours.
+  // // Error codes of the operating system (ECONNRESET). Those with an underscore (ERR_INVALID_ARG_TYPE) are our defects.
   const isNetwork = code !== undefined && /^E[A-Z0-9]+$/.test(code)
   const isDriver = /timeout|Connection terminated|connection error|not queryable|server closed/i.test(
     error.message,

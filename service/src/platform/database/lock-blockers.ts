@@ -7,13 +7,13 @@ export interface Blocker {
   readonly pid: number
   readonly application_name: string | null
   readonly user: string | null
-  /** Null when this role may not see it; then only the time since it was first seen is known. */
+  /** Null when this role may not see it; then only the time since it was first observed is known. */
   readonly transaction_s: number | null
   readonly seen_s: number
 }
 
 export interface BlockerWatch {
-  /** The blockers found last since the watch began; empty when none were found. */
+  /** The blockers found last since watching began; empty when none were found. */
   latest(): readonly Blocker[]
   stop(): Promise<void>
 }
@@ -21,8 +21,8 @@ export interface BlockerWatch {
 const LOOK_EVERY_MS = 100
 
 /**
- * Finds out, over a connection of its own, which sessions block the session with this pid. It has to poll while the session
- * waits: once the lock timeout has ended the wait, PostgreSQL no longer knows the blockers. Without a connection it reports none.
+ * Finds out, over a separate connection, which sessions block the session with this pid. It has to poll while the session waits:
+ * once the lock timeout has ended the wait, PostgreSQL no longer reports the blockers. Without a connection it reports none.
  */
 export async function watchBlockers(url: string, pid: number): Promise<BlockerWatch> {
   const client = new pg.Client({ connectionString: url, application_name: 'shopwire-migrate-watch' })
@@ -70,7 +70,7 @@ export function describeBlockers(blockers: readonly Blocker[]): string {
   return blockers.map(describe).join('; ')
 }
 
-/** Who is in the way of the session with this pid at this moment. */
+/** The sessions that block the session with this pid at this moment. */
 export async function findBlockers(client: pg.Client, pid: number): Promise<Blocker[]> {
   return (await client.query<Blocker>(BLOCKERS, [pid])).rows
 }

@@ -9,14 +9,14 @@ interface Standby {
   readonly written: number
 }
 
-/** A reading that is older than this is not exposed. */
+/** A reading older than this is not exposed. */
 const STALE_MS = 30_000
 const POSITIONS_MAX = 4_000
 
 /**
- * How far standbys are behind, in time. PostgreSQL's own `replay_lag` keeps its last value while a standby replays nothing, which is when it
- * matters. So the positions of the primary are remembered with the time at which they were first seen: a standby is behind by the age of the
- * first position that it has not replayed. To be called every few seconds.
+ * How far standbys are behind, in time. PostgreSQL's own `replay_lag` keeps its last value while a standby replays nothing, which
+ * is exactly when it matters. So each position of the primary is recorded with the time at which it was first seen: a standby's lag
+ * is the age of the first position that it has not replayed. Call it every few seconds.
  */
 export function createReplicationWatch({
   db,
@@ -58,7 +58,7 @@ export function createReplicationWatch({
     const { written } = standbys[0] ?? {}
     if (written === undefined) positions = []
     else if (written !== positions.at(-1)?.written) positions.push({ written, seenMs: known.readMs })
-    // A standby that is away for days: every other position is precise enough.
+    // // A standby is down for days: keeping every other position is precise enough.
     if (positions.length > POSITIONS_MAX) positions = positions.filter((_, index) => index % 2 === 0)
     const behind = standbys.flatMap(({ replayed }) => replayed ?? [])
     positions = positions.filter(({ written: at }) => at === written || at > Math.min(...behind))

@@ -3,7 +3,7 @@ import { createReminder } from '../observability/reminder.ts'
 import type { DatabaseMetrics } from './database-metrics.ts'
 import { type Db, type Queryable, sql } from './db.ts'
 
-/** Whoever keeps dead rows from being removed: a session, a prepared transaction or a replication slot. */
+/** What keeps dead rows from being removed: a session, a prepared transaction or a replication slot. */
 interface Holder {
   readonly kind: 'session' | 'prepared transaction' | 'replication slot'
   /** The pid of a session, the name of the others. */
@@ -11,7 +11,7 @@ interface Holder {
   readonly application_name: string | null
   readonly role: string | null
   readonly state: string | null
-  /** The oldest transaction whose rows it may still see. */
+  /** The oldest transaction whose rows may still be visible to it. */
   readonly horizon: string
 }
 
@@ -19,8 +19,8 @@ const OLD_MS = 60_000
 const REMIND_EVERY_MS = 300_000
 
 /**
- * Warns when the same snapshot has been held for a minute, and names the session. Every row that is deleted or updated meanwhile stays
- * in its table and indexes: orders go on, and everything becomes a little slower until it ends. To be called every few seconds.
+ * Warns when the same snapshot has been held for a minute, and names the session. Every row that is deleted or updated meanwhile
+ * stays in its table and indexes: orders continue, but everything slows down until the session ends. Call it every few seconds.
  */
 export function createSnapshotWatch({
   db,

@@ -1,11 +1,11 @@
 import { type Queryable, sql } from './db.ts'
 
 /**
- * How far a store has come: a counter that workers advance about once a second in the database and then write outside of it. A
- * database that is behind what is outside was restored to an earlier state, whatever its identity.
+ * How far a store has progressed: a counter that workers advance about once a second in the database and then record outside of it.
+ * A database that is behind the outside record was restored to an earlier state, whatever its identity.
  */
 export interface StorePosition {
-  /** Counts before the position: a database of an earlier generation is obsolete, however far it has come. */
+  /** Takes precedence over the position: a database of an earlier generation is obsolete, however high its position. */
   readonly generation: number
   readonly position: number
   /** By the clock of the database. */
@@ -19,7 +19,7 @@ export function isBehind(
   return a.generation < b.generation || (a.generation === b.generation && a.position < b.position)
 }
 
-/** The one that has come furthest. */
+/** The furthest position. */
 export function newestOf(positions: readonly StorePosition[]): StorePosition | undefined {
   return positions.reduce<StorePosition | undefined>(
     (newest, one) => (newest === undefined || isBehind(newest, one) ? one : newest),
@@ -29,10 +29,10 @@ export function newestOf(positions: readonly StorePosition[]): StorePosition | u
 
 /**
  * Advances the position unless another worker has just done so, and returns it. Undefined when the store is closed on this
- * database: its position has to stay where it was found.
+ * database: its position must not change.
  */
 export async function advancePosition(db: Queryable): Promise<StorePosition | undefined> {
-  // A position in the future comes from a clock that was set back; the counter must not wait for it.
+  // // A position in the future comes from a clock that was set back; the counter must not wait until then.
   const advanced = await db.maybeOne<StorePosition>(sql`
     update store_position p
        set position = p.position + 1,
@@ -50,7 +50,7 @@ export async function advancePosition(db: Queryable): Promise<StorePosition | un
   )
 }
 
-/** Closes the store on a database that lacks what the journal has seen, until an operator opens it. */
+/** Closes the store on a database that lacks what the journal has recorded, until an operator opens it. */
 export const markBehind = (db: Queryable, why: string) =>
   db.run(sql`
     update database_identity
@@ -66,7 +66,7 @@ export const markCompared = (db: Queryable, start: string) =>
            journal_problem = null
      where database_start() = ${start}`)
 
-/** From now on no order is delivered whose links are not in the journal. It was compared just now. */
+/** From now on no order is delivered whose links are not in the journal. The caller has just compared the two. */
 export const attachJournal = (db: Queryable, journal_id: string, start: string) =>
   db.run(sql`
     update database_identity
@@ -76,7 +76,7 @@ export const attachJournal = (db: Queryable, journal_id: string, start: string) 
      where journal_id is null
        and database_start() = ${start}`)
 
-/** Says on the database why the store stays closed after this start of the server: only the worker sees the journal. */
+/** Records in the database why the store stays closed after this start of the server: only the worker can read the journal. */
 export const noteJournalProblem = (db: Queryable, why: string) =>
   db.run(sql`
     update database_identity

@@ -1,6 +1,6 @@
 /** Whether the database can write. A failed statement sets the problem; a trial write that succeeds clears it. */
 export interface WriteHealth {
-  /** Call it with every error of a statement. */
+  /** Call it with the error of every failed statement. */
   observe(error: unknown): void
   /** Why nothing can be written, and what to do; undefined when writes work. */
   problem(): string | undefined
@@ -17,7 +17,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
     'the database cannot write: its disk reports an input/output error. Look at the log of PostgreSQL and at the disk',
 }
 
-/** `probe` writes as much as an order may need, so it fails for the same reasons as an order. */
+/** `probe` writes as much as an order may need, so it fails for the same reasons as an order would. */
 export function trackWriteHealth(
   probe: () => Promise<unknown>,
   onChange: (problem: string | undefined) => void,

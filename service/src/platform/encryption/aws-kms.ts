@@ -7,7 +7,7 @@ import {
 import { KekNotObtained } from './encryption.ts'
 
 export interface KmsLimits {
-  /** One call with its repetitions, however KMS behaves. */
+  /** One call with its retries, however KMS behaves. */
   readonly callMsMax: number
   readonly attemptMsMax: number
   readonly attemptsMax: number
@@ -16,7 +16,7 @@ export interface KmsLimits {
 const LIMITS: KmsLimits = { callMsMax: 20_000, attemptMsMax: 3_000, attemptsMax: 5 }
 const KEY_BYTES = 32
 
-/** Decrypts a key-encryption key. The key has to be encrypted for this id, under this very KMS key. */
+/** Decrypts a key-encryption key. The key must have been encrypted for this id, under this very KMS key. */
 export async function openWithKms(id: string, arn: string, blob: Buffer, limits = LIMITS): Promise<Buffer> {
   const { Plaintext: key } = await call(id, arn, 'Decrypt', limits, (client, options) =>
     client.send(
@@ -32,7 +32,10 @@ export async function openWithKms(id: string, arn: string, blob: Buffer, limits 
   return Buffer.from(key)
 }
 
-/** The new key itself never leaves KMS: only its ciphertext is returned, and this process does not see it until it opens it. */
+/**
+ * The new key never leaves KMS in plain text: only its ciphertext is returned, and this process first sees the key when it decrypts
+ * it.
+ */
 export async function createWithKms(id: string, keyId: string): Promise<{ arn: string; blob: Buffer }> {
   const { KeyId: arn, CiphertextBlob: blob } = await call(
     id,
@@ -54,7 +57,7 @@ export async function createWithKms(id: string, keyId: string): Promise<{ arn: s
   return { arn: arn ?? '', blob: Buffer.from(blob ?? '') }
 }
 
-/** KMS opens the ciphertext for this id alone, policies can name it, and it stands in the log of CloudTrail. */
+/** KMS decrypts the ciphertext for this id alone, policies can refer to the id, and CloudTrail logs it. */
 const contextOf = (id: string) => ({ 'shopwire-key': id })
 
 type Options = { readonly abortSignal: AbortSignal }
@@ -77,14 +80,17 @@ async function call<Answer>(
   }
 }
 
-/** Credentials, the region of a key without ARN, and another endpoint (AWS_ENDPOINT_URL_KMS) come from where the client always looks. */
+/**
+ * Credentials, the region of a key without ARN, and another endpoint (AWS_ENDPOINT_URL_KMS) come from where the AWS client usually
+ * looks.
+ */
 function openClient(id: string, region: string | undefined, limits: KmsLimits): KMSClient {
   const config: KMSClientConfig = {
     maxAttempts: limits.attemptsMax,
     requestHandler: {
       connectionTimeout: limits.attemptMsMax,
       requestTimeout: limits.attemptMsMax,
-      // Without it the client only logs a warning, and waits.
+      // // Otherwise the client only logs a warning, and waits.
       throwOnRequestTimeout: true,
     },
     ...(region !== undefined && { region }),
@@ -93,7 +99,7 @@ function openClient(id: string, region: string | undefined, limits: KmsLimits): 
   client.middlewareStack.add(
     (next) => (args) => {
       const { protocol, hostname } = args.request as { protocol: string; hostname: string }
-      // The answer is a key.
+      // // The response contains a key.
       if (protocol === 'https:' || /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(hostname)) return next(args)
       throw new KekNotObtained(
         id,
@@ -111,8 +117,8 @@ interface KmsError extends Error {
 }
 
 /**
- * The text that came from outside is left out: with a wrong signature it repeats the headers of the request, and a session token is one
- * of them.
+ * Text that AWS sent is left out: for a wrong signature it repeats the headers of the request, and one of them is the session
+ * token.
  */
 function notObtained(
   id: string,
@@ -133,7 +139,7 @@ function notObtained(
 }
 
 const refusedCredentials = () =>
-  'AWS refused the credentials of this process, which may have ended or been deleted. Give it valid ones.'
+  'AWS refused the credentials of this process, which may have expired or been deleted. Give it valid ones.'
 const missing = (keyId: string) =>
   `AWS KMS has no key ${keyId} in this account and region. Correct the ARN; a deleted KMS key cannot be brought back.`
 

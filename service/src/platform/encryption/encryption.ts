@@ -4,7 +4,7 @@ import { assert } from '../trouble.ts'
 /**
  * Envelope encryption. Each value has its own data key; the data key is wrapped by a key-encryption key (KEK) that is stored
  * outside the database. Both layers are bound to the row of the value, so a ciphertext moved to another row does not open.
- * A change of the KEK gives every value a new data key too: whoever had the old KEK may know the old ones.
+ * A change of the KEK gives every value a new data key too: somebody who had the old KEK may have the old data keys.
  */
 export interface Keyring {
   readonly activeKekId: string
@@ -63,7 +63,7 @@ export class KekMissing extends Error {
   }
 }
 
-/** A provider did not give a key. The message says why and what to do; it never contains keys or credentials. */
+/** A provider did not return a key. The message says why and what to do; it never contains keys or credentials. */
 export class KekNotObtained extends Error {
   override readonly name = 'KekNotObtained'
   readonly kek_id: string
@@ -110,12 +110,12 @@ export function openKeyring(keks: Keks): Keyring {
   }
 }
 
-/** Asks a provider for a key, when it is first needed. */
+/** Requests a key from a provider when it is first needed. */
 export type AskForKek = () => Promise<Buffer>
 
 /**
- * The active key seals new values; all of them open existing ones. A provider is asked once for each key: from then on nothing leaves the
- * process.
+ * The active key seals new values; all keys open existing ones. A provider is called once for each key: after that no key or value
+ * leaves the process.
  */
 export function localKeks(keks: ReadonlyMap<string, Buffer | AskForKek>, activeId: string): Keks {
   const held = new Map<string, KeyObject | Promise<KeyObject>>()

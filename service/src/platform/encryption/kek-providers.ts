@@ -4,11 +4,12 @@ import { isAbsolute } from 'node:path'
 import { type AskForKek, KekNotObtained } from './encryption.ts'
 
 /**
- * Where a key-encryption key comes from. An entry of the settings is `id:value` when the value is the key itself, and `id:provider:value`
- * when a provider gives the key for that value. Providers are asked when a process starts, never for a request.
+ * Where a key-encryption key comes from. An entry of the settings is `id:value` when the value is the key itself, and
+ * `id:provider:value` when a provider returns the key for that value. Providers are called when a process starts, never for a
+ * request.
  */
 export interface KekProvider {
-  /** What is wrong with the form of a value; undefined when nothing is. */
+  /** What is wrong with the form of a value, if anything. */
   problem(value: string): string | undefined
   /** The key, 32 bytes; throws KekNotObtained. */
   open(id: string, value: string): Promise<Buffer>
@@ -38,7 +39,7 @@ const setting: KekProvider = {
   create: async () => randomBytes(KEK_BYTES).toString('base64'),
 }
 
-/** A file for each key, so that the settings are no secret. The process refuses a file that others can read or change. */
+/** One file for each key, so that the settings themselves are not secret. The process refuses a file that others can read or change. */
 const file: KekProvider = {
   problem: (value) => (isAbsolute(value) ? undefined : 'is not id:file: with the absolute path of a file'),
   async open(id, path) {
@@ -95,7 +96,7 @@ const awsKms: KekProvider = {
 
 const PROVIDERS: Readonly<Record<KekProviderName, KekProvider>> = { setting, file, 'aws-kms': awsKms }
 
-/** Never repeats the value in the problem: it may be a key. */
+/** Never repeats the value in the error: it may be a key. */
 export function parseKekEntry(text: string): KekEntry | { readonly problem: string } {
   const [, id = '', name = 'setting', value = ''] = /^([^:]*):(?:(file|aws-kms):)?(.*)$/.exec(text) ?? []
   const provider = name as KekProviderName

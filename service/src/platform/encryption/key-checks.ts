@@ -5,9 +5,10 @@ import { KekNotObtained, type Keyring, type RowBinding, WrongEncryptionKey } fro
 const CHECK_TEXT = 'shopwire encryption key check'
 
 /**
- * Compares every configured key with the database and throws WrongEncryptionKey for the first that does not match. A new key
- * id gets a check value in the database. Has to run before anything is sealed or opened: a wrong key under a known id would seal values
- * that cannot be opened. Nothing is sealed under an id before that, so what has no check has no values either.
+ * Compares every configured key with the database and throws WrongEncryptionKey for the first that does not match. A new key id
+ * gets a check value in the database. Has to run before anything is sealed or opened: a wrong key under a known id would seal
+ * values that cannot be opened. Nothing is sealed under an id before that, so an id without a check value has no sealed values
+ * either.
  */
 export async function verifyEncryptionKeys(db: Db, keyring: Keyring): Promise<void> {
   for (const kek_id of keyring.kekIds) {
@@ -17,8 +18,8 @@ export async function verifyEncryptionKeys(db: Db, keyring: Keyring): Promise<vo
 }
 
 /**
- * The same for a role that may not read what is sealed: each key is compared with the check that an API or a worker has stored. Fails
- * with Unavailable while none has.
+ * The same for a role that may not read sealed values: each key is compared with the check value that an API or a worker has
+ * stored. Fails with Unavailable until one exists.
  */
 export async function compareEncryptionKeys(db: Queryable, keyring: Keyring): Promise<void> {
   for (const kek_id of keyring.kekIds) {
@@ -29,7 +30,7 @@ export async function compareEncryptionKeys(db: Queryable, keyring: Keyring): Pr
   }
 }
 
-/** Of the configured keys, those that do not open their check. A key that nothing was encrypted with yet has none. */
+/** The configured keys that do not open their check value. A key that has not been used yet has none. */
 export async function wrongEncryptionKeys(db: Queryable, keyring: Keyring): Promise<ReadonlySet<string>> {
   const wrong = new Set<string>()
   for (const kek_id of keyring.kekIds) {
@@ -69,7 +70,7 @@ async function storeCheck(db: Db, keyring: Keyring, kek_id: string): Promise<Che
     insert into encryption_key_checks (kek_id, check_sealed)
     values (${kek_id}, ${bytes})
         on conflict do nothing`)
-  // Another process may have stored its check first, made with another key.
+  // // Another process may have stored a check value first, made with another key.
   return (await selectCheck(db, kek_id)) as Check
 }
 
@@ -77,7 +78,7 @@ async function opensCheck(keyring: Keyring, kek_id: string, { check_sealed }: Ch
   try {
     return (await keyring.open(check_sealed, bindingOf(kek_id))) === CHECK_TEXT
   } catch (error) {
-    // The key provider did not answer, which does not mean that the key is wrong.
+    // // The key provider did not answer, which does not mean that the key is wrong.
     if (error instanceof Unavailable || error instanceof KekNotObtained) throw error
     return false
   }

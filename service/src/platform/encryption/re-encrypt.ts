@@ -11,13 +11,13 @@ import {
 /** A column of sealed values: `<column>_sealed` and `<column>_kek_id`, in rows identified by their key columns. */
 export interface SealedColumn {
   readonly table: string
-  /** They begin with the columns of the primary key, by which the table is walked. */
+  /** They begin with the columns of the primary key, in whose order the table is read. */
   readonly keys: readonly string[]
   readonly column: string
   bindingOf(row: Readonly<Record<string, unknown>>): RowBinding
 }
 
-/** A row whose value does not open: damaged, or sealed under a key that is not configured. Never contains the value. */
+/** A row whose value cannot be opened: damaged, or sealed under a key that is not configured. Never contains the value. */
 export interface UnopenedRow {
   readonly table: string
   readonly keys: Readonly<Record<string, unknown>>
@@ -29,18 +29,18 @@ export interface ReEncryptReport {
   onUnopened(row: UnopenedRow): void
 }
 
-/** Rows read at a time, done ones too: a statement stays short however much of a large table is done. */
+/** Rows read at a time, including those already done: each statement stays short however much of a large table is done. */
 const WINDOW = 500
-/** Values that were changed or locked while a window was at work are done by the next pass. */
+/** Values that were changed or locked while their window was processed are left for the next pass. */
 const PASSES_MAX = 10
 
 type Row = Record<string, unknown>
 
 /**
- * Gives every value of a column that is not under the active encryption key a new data key under it, and encrypts the value anew, while the
- * service runs. No row is locked while its value is encrypted: a row is written if it still has the value that was read, and nobody else
- * holds it. What was done stays done when the process ends, and the next run continues. A value that does not open is reported and left
- * unchanged. Returns how many were re-encrypted.
+ * Gives every value of a column that is not under the active encryption key a new data key under it and encrypts the value anew,
+ * while the service runs. No row is locked while its value is encrypted: a row is written only if it still has the value that was
+ * read and no one else has it locked. Finished rows stay done when the process ends, and the next run continues. A value that
+ * cannot be opened is reported and left unchanged. Returns how many were re-encrypted.
  */
 export async function reEncryptColumn(
   db: Db,
@@ -90,7 +90,7 @@ async function statementsOf(db: Db, { table, keys, column }: SealedColumn) {
     `with renewed (${columns}, old, new, kek_id) as (` +
     `select ${columns}, old, new, kek_id ` +
     `from unnest(${arrays}, $${at + 1}::bytea[], $${at + 2}::bytea[], $${at + 3}::text[]) as r (${columns}, old, new, kek_id)), ` +
-    // In one order, and without waiting: it never is part of a deadlock.
+    // // In one fixed order and without waiting, so it is never part of a deadlock.
     `held as (select ${those('t')}, r.new, r.kek_id from ${table} t join renewed r on (${those('t')}) = (${those('r')}) ` +
     `where t.${sealed} = r.old order by ${those('t')} for no key update of t skip locked) ` +
     `update ${table} t set ${sealed} = h.new, ${kek_id} = h.kek_id from held h where (${those('t')}) = (${those('h')})`
@@ -125,7 +125,7 @@ async function renew(keyring: Keyring, value: Buffer, binding: RowBinding): Prom
   try {
     return await keyring.seal(await keyring.open(value, binding), binding)
   } catch (error) {
-    // It is about the keys or the database, and does not mean that the row is damaged.
+    // // The error is about the keys or the database, and does not mean that the row is damaged.
     const isOfKeys = error instanceof KekNotObtained || error instanceof WrongEncryptionKey
     if (error instanceof Unavailable || isOfKeys) throw error
     return undefined

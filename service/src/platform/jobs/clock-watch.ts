@@ -8,22 +8,22 @@ export interface ClockWatchDeps {
   readonly db: Db
   readonly log: Log
   readonly metrics: Pick<WorkerMetrics, 'databaseClockOffset' | 'timeUntrusted' | 'databaseClockSteps'>
-  /** This process's idea of the time of day. */
+  /** This process's time of day. */
   readonly clock: Clock
   /** A monotonic clock. */
   monotonicMs(): number
 }
 
 const CHUNK = 1_000
-/** Without a reading for this long the offset is not known, and is not exposed. */
+/** Without a reading for this long the offset is unknown, and is not exposed. */
 const OFFSET_STALE_MS = 15_000
-/** Further apart than this, requests that callers sign by a correct clock are refused by one side or the other. */
+/** If the clocks are further apart, requests signed by a correct clock are refused by one side or the other. */
 const APART_MS_MAX = 60_000
 
 export interface ClockOffset {
-  /** To be called every few seconds. */
+  /** Call it every few seconds. */
   measure(): Promise<Reading>
-  /** Why callers are refused though nothing else is wrong; undefined when the clocks agree or the offset is not known. */
+  /** Why callers are refused though nothing else is wrong; undefined when the clocks agree or the offset is unknown. */
   problem(): string | undefined
 }
 
@@ -52,32 +52,32 @@ export function createClockOffset({
   }
 }
 
-/** The time that everything of a worker goes by: the database's. */
+/** The time that a worker's periodic work uses: the database's. */
 export interface DatabaseTime extends Clock {
-  /** To be called every few seconds, and once before anything goes by it. */
+  /** Call it every few seconds, and once before the time is first used. */
   measure(): Promise<void>
   /** Why nothing periodic or irreversible may be done; undefined while the time can be trusted. */
   problem(): string | undefined
 }
 
 export interface DatabaseTimeDeps extends ClockWatchDeps {
-  /** Names the start of this machine, up to which the monotonic clock counts; see boot-id.ts. */
+  /** Identifies the start of this machine, since which its monotonic clock counts; see boot-id.ts. */
   readonly boot_id: string
-  /** A store whose workers were all away for longer may have been away, or its clock may be wrong: a person says which. */
+  /** If no worker ran for longer than this, either the store was down or its clock is wrong: an operator has to say which. */
   readonly awayMsMax: number
 }
 
 /**
- * Reads the clock of the database and compares it with a monotonic clock, from the last time that could be trusted, which outlives the process.
- * In a small installation worker and database are one machine and step together: then nothing else would show it. A step also
- * freezes due work or ends leases early; what can only be the work of such a step is made due again one lease after it, and one lease after
- * the start, for steps that happened before.
+ * Reads the clock of the database and compares it with a monotonic clock, starting from the last time that could be trusted, which
+ * is stored and so outlives the process. In a small installation worker and database run on one machine and their clocks step
+ * together: comparing the two would not show it. A step also freezes due work or ends leases early; jobs whose state only such a
+ * step explains are made due again one lease after it, and one lease after the start, for steps that happened before.
  */
 export function createDatabaseTime(deps: DatabaseTimeDeps): DatabaseTime {
   const { db, clock, log, metrics, monotonicMs, boot_id, awayMsMax } = deps
   const offset = createClockOffset(deps)
   let last: Reading | undefined
-  /** Of this process; before it has one, the record of one before it on this machine. */
+  /** From this process; until it has one, from the last process on this machine. */
   let trusted: Trusted | undefined
   let accepted: number | undefined
   let problem: string | undefined
@@ -107,7 +107,7 @@ export function createDatabaseTime(deps: DatabaseTimeDeps): DatabaseTime {
     }
     const found = await judge(reading)
     if (found !== problem) {
-      if (found === undefined) log.warn('the time can be trusted again: periodic work goes on')
+      if (found === undefined) log.warn('the time can be trusted again: periodic work continues')
       else log.error(found)
     }
     problem = found
@@ -125,7 +125,7 @@ export function createDatabaseTime(deps: DatabaseTimeDeps): DatabaseTime {
   }
 }
 
-/** Further away from the expected time than this, the clock is not believed. */
+/** Further than this from the expected time, the clock is not trusted. */
 const TRUST_MS_MAX = 5 * 60_000
 const RECORDS_KEPT_DAYS = 30
 
@@ -134,12 +134,12 @@ type Trusted = Pick<Reading, 'databaseMs' | 'atMs'>
 interface ClockRecord {
   readonly at_ms: number | null
   readonly monotonic_ms: number | null
-  /** Of any machine. */
+  /** From any machine. */
   readonly latest_ms: number | null
   readonly accepted: number
 }
 
-/** How far the clock is from where it should be, as far as anybody can tell. */
+/** How far the clock is from where it should be, as far as this can be told. */
 function jumpOf(
   reading: Reading,
   trusted: Trusted | undefined,
@@ -167,13 +167,13 @@ const writeRecord = (db: Db, boot_id: string, { databaseMs, atMs }: Trusted) =>
     values (${boot_id}, ${new Date(databaseMs)}, ${atMs})
         on conflict (boot_id) do update set at = excluded.at, monotonic_ms = excluded.monotonic_ms`)
 
-/** Of machines, or starts of them, that are no more. */
+/** Records of machines, or of starts of machines, that no longer exist. */
 const deleteOldRecords = (db: Db, { databaseMs }: Trusted) =>
   db.run(sql`
     delete from clock_records
      where at < ${new Date(databaseMs)}::timestamptz - ${RECORDS_KEPT_DAYS} * interval '1 day'`)
 
-/** By the word of an operator: the present time is right, whatever it was before. */
+/** On an operator's word: the present time is right, whatever was recorded before. */
 export async function acceptClock(tx: Queryable): Promise<{ now: Date }> {
   await tx.run(sql`delete from clock_records`)
   return tx.one<{ now: Date }>(sql`
@@ -183,9 +183,9 @@ export async function acceptClock(tx: Queryable): Promise<{ now: Date }> {
 }
 
 interface Reading {
-  /** By the monotonic clock, in the middle of the query. */
+  /** By the monotonic clock, halfway through the query. */
   readonly atMs: number
-  /** The database read its clock within this much of the middle. */
+  /** The database read its clock within this much of that moment. */
   readonly doubtMs: number
   readonly databaseMs: number
   /** Ahead of this process. */
@@ -206,7 +206,7 @@ async function readClock(db: Db, clock: Clock, monotonicMs: () => number): Promi
   }
 }
 
-/** Zero unless the clock went further, or less far, than slow answers could explain. */
+/** Zero unless the clock moved more, or less, than slow answers could explain. */
 function stepBetween(before: Reading, after: Reading): number {
   const stepMs = after.databaseMs - before.databaseMs - (after.atMs - before.atMs)
   return Math.abs(stepMs) - before.doubtMs - after.doubtMs > CLOCK_STEP_MS_MIN ? Math.round(stepMs) : 0
@@ -247,7 +247,7 @@ function describeStep(stepMs: number): string {
 }
 
 const HELD =
-  'Nothing periodic or irreversible is done: no refunds by rule, no removal of old data, no closed days, no seals. Orders, deliveries and webhooks go on.'
+  'Nothing periodic or irreversible is done: no refunds by rule, no removal of old data, no closed days, no seals. Orders, deliveries and webhooks continue.'
 
 function describeJump(jumpMs: number): string {
   const minutes = Math.round(Math.abs(jumpMs) / 60_000)

@@ -20,14 +20,14 @@ export function jobMetrics(registry: MetricRegistry, queues: readonly string[]) 
     jobsClaimed: registry.counter(WORKER, {
       name: 'shopwire_jobs_claimed_total',
       help: 'Jobs that this worker took from a queue.',
-      action: 'If it does not rise while jobs are due, look at the log of the worker.',
+      action: 'If it does not rise while jobs are due, read the log of the worker.',
       labels: { queue: queues },
     }),
     jobsEnded: registry.counter(WORKER, {
       name: 'shopwire_jobs_ended_total',
       help: 'Jobs that this worker ended, by how. lease_lost: another worker had taken the job over.',
       action:
-        '"failed" is a fault of ours: look at the error lines. "lease_lost": the worker did not run for ten seconds (suspended or overloaded).',
+        '"failed" is a defect: read the error lines. "lease_lost": the worker did not run for ten seconds (suspended or overloaded).',
       labels: { queue: queues, outcome: JOB_OUTCOMES },
     }),
     deadLetters: registry.counter(WORKER, {
@@ -44,7 +44,7 @@ export function jobMetrics(registry: MetricRegistry, queues: readonly string[]) 
     }),
     workerSlotsInUse: registry.readings(WORKER, {
       name: 'shopwire_worker_slots_in_use',
-      help: 'How many jobs of a queue this worker has now.',
+      help: 'How many jobs of a queue this worker is running.',
       action: 'Always at shopwire_worker_slots with jobs due: start another worker.',
       labels: { queue: queues },
     }),
@@ -52,7 +52,7 @@ export function jobMetrics(registry: MetricRegistry, queues: readonly string[]) 
       name: 'shopwire_queue_jobs',
       help: 'Jobs in the database: due, leased by a worker, scheduled for later, parked until something changes, or dead letters.',
       action:
-        '"due" that grows: start workers, or look at what they do. "parked" orders wait for stock or for a person. "dead": shopwire-admin jobs dead.',
+        'A growing "due": start workers, or check what they do. "parked" orders wait for stock or for a person. "dead": shopwire-admin jobs dead.',
       labels: { queue: queues, state: JOB_STATES },
     }),
     queueOldestDue: registry.readings(WORKER, {
@@ -64,7 +64,7 @@ export function jobMetrics(registry: MetricRegistry, queues: readonly string[]) 
   }
 }
 
-/** The workers themselves: whether they run, whether they may trust the time, and what they stopped removing. */
+/** About the workers themselves: whether they run, whether they trust the time, and which removals they stopped. */
 export function workerMetrics(registry: MetricRegistry, removals: readonly string[]) {
   return {
     databaseClockOffset: registry.reading(API_AND_WORKER, {
@@ -89,7 +89,7 @@ export function workerMetrics(registry: MetricRegistry, removals: readonly strin
       name: 'shopwire_workers_alive',
       help: 'Workers that reported to the database within the last ten seconds.',
       action:
-        'Fewer than you started: look at the end of the log of the missing one. None: orders are taken and not delivered.',
+        'Fewer than you started: read the last log lines of the missing worker. None: orders are accepted and not delivered.',
     }),
     workerLastSeen: registry.reading(API, {
       name: 'shopwire_worker_last_seen_seconds',
@@ -98,7 +98,7 @@ export function workerMetrics(registry: MetricRegistry, removals: readonly strin
     }),
     removalsHeld: registry.readings(WORKER, {
       name: 'shopwire_removals_held',
-      help: '1 while so much became too old within an hour that removing it has stopped and waits for an operator, by what it is.',
+      help: '1 while removal of old data, by kind, is stopped until an operator releases it, because too much expired within an hour.',
       action: 'Check the clocks and the settings for retention, then shopwire-admin removals release.',
       labels: { kind: removals },
     }),

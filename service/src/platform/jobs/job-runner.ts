@@ -13,20 +13,23 @@ export type JobEnd =
       readonly kind: 'again'
       readonly waitMs: number
       readonly note: string
-      /** This run failed. Next time the job gets only the share of the slots that failing jobs have. */
+      /** This run failed. Next time the job may only use the slots for failing jobs. */
       readonly isFailing?: boolean
     }
   | { readonly kind: 'parked'; readonly note: string }
 
 export interface JobRunnerOptions {
   readonly queue: string
-  /** What the subject of its jobs is called in log lines, such as `order_id`. */
+  /** The name of the job's subject in log lines, such as `order_id`. */
   readonly subjectName: string
-  /** Slots: how many jobs run at a time. */
+  /** How many jobs run at a time. */
   readonly concurrency: number
-  /** Of the slots, how many the jobs may have that became due in large numbers: nothing else waits for them. Without it, there are none. */
+  /**
+   * How many of the slots may be used by jobs that became due in large numbers: no other job waits for them. Without it, there are
+   * none.
+   */
   readonly backlogMax?: number
-  /** Of the slots, how many jobs may have whose last run failed: they may take long and fail again. Without it, there are none. */
+  /** How many of the slots may be used by jobs whose last run failed: they may take long and fail again. Without it, there are none. */
   readonly failingMax?: number
   readonly log: Log
   readonly metrics: Pick<JobMetrics, 'jobsClaimed' | 'jobsEnded' | 'deadLetters'>
@@ -37,7 +40,7 @@ export interface JobRunnerOptions {
 
 export interface JobRunner {
   start(): void
-  /** Claims nothing more, waits for running jobs, and releases those that do not end in time. */
+  /** Stops claiming, waits for running jobs, and releases those that do not end in time. */
   stop(patienceMs: number): Promise<void>
   /** Jobs running now. */
   running(): number
@@ -49,11 +52,11 @@ const EXTEND_EVERY_MS = 3_000
  * a time, and every order would be one.
  */
 const POLL_MS = 100
-/** While jobs keep coming, one that has just become due waits a quarter of that. */
+/** While jobs keep coming, a job that has just become due waits a quarter of that. */
 const POLL_SOON_MS = 25
 const SOON_FOR_MS = 1_000
 const UNAVAILABLE_WAIT_MS = 1_000
-/** Doubled with every failure in a row. All of them together leave more than an hour to correct what is wrong. */
+/** Doubled with every failure in a row. Together they leave more than an hour to fix the cause. */
 const FAILED_WAIT_MS_MIN = 5_000
 const FAILED_WAIT_MS_MAX = 600_000
 const FAILURES_MAX = 15
@@ -96,7 +99,7 @@ export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
     }
   }
 
-  /** The only log line of a run that failed: the work itself logs when it returns. */
+  /** The only log line of a failed run: the work itself logs when it returns. */
   async function endWithError(job: Job, error: unknown, startedMs: number, span: Span | undefined) {
     const outcome = outcomeOf(error)
     metrics.jobsEnded.inc({ queue, outcome })
@@ -155,7 +158,7 @@ export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
         })
         running.set(job, ended)
       }
-      // While more jobs are due than there are slots, the end of one job is the moment to claim the next.
+      // // While more jobs are due than there are slots, the next is claimed when one ends.
       const isBusy = claimed.length > 0 || free === 0
       const pollMs = performance.now() - claimedMs < SOON_FOR_MS ? POLL_SOON_MS : POLL_MS
       await pause(isReachable ? pollMs : UNAVAILABLE_WAIT_MS, isBusy)
@@ -163,8 +166,8 @@ export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
   }
 
   /**
-   * The backlog is claimed first, up to its share, so that it moves however much else is due; the other slots are never its own. Failing
-   * jobs get what is left, within their share: no other job waits because of them.
+   * The backlog is claimed first, up to its share, so that it makes progress however much else is due; it never gets the other
+   * slots. Failing jobs get what is left, within their share: no other job waits because of them.
    */
   async function claim(free: number): Promise<readonly Job[]> {
     const holding = (is: (job: Job) => boolean) => [...running.keys()].filter(is).length
@@ -222,7 +225,7 @@ function outcomeOf(error: unknown): JobOutcome {
   return error instanceof Unavailable ? 'interrupted' : 'failed'
 }
 
-/** For an operator's list. Never the message of an unknown error: it may hold values. */
+/** For an operator's list. Never the message of an unknown error: it may contain values. */
 function nameError(error: unknown): string {
   const { name, code, constraint } = error as { name?: unknown; code?: unknown; constraint?: unknown }
   return [name, code, constraint].filter((part) => typeof part === 'string').join(' ')

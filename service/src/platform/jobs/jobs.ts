@@ -7,14 +7,14 @@ export interface Job {
   readonly account_id: string
   readonly queue: string
   readonly subject: string
-  /** How often it was claimed, this time included. It is the fencing token: the worker with the highest number holds the job. */
+  /** How often it was claimed, including this time. It is the fencing token: the worker with the highest number holds the job. */
   readonly attempts: number
   readonly created_at: Date
   /** Its last run failed. */
   readonly is_failing: boolean
-  /** One of many that became due together. */
+  /** It is one of many that became due together. */
   readonly is_backlog: boolean
-  /** How often in a row it failed on our side. */
+  /** How often in a row it failed because of a defect of ours. */
   readonly failures: number
 }
 
@@ -23,34 +23,34 @@ export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError'
 }
 
-/** No lease is longer. The jobs of a killed worker are due again after this time. */
+/** The length of a lease. The jobs of a killed worker are due again after this time. */
 export const LEASE_MS = 10_000
 const NEVER = '-infinity'
 /** Longer than any worker postpones a job: the longest wait between two attempts of a delivery is little more than an hour. */
 const DELAY_MS_MAX = 2 * 3_600_000
-/** Smaller clock steps delay nothing noticeably, and time synchronisation makes them every day. */
+/** Smaller clock steps cause no noticeable delay, and time synchronisation makes them every day. */
 export const CLOCK_STEP_MS_MIN = 2_000
 
 /**
- * Which part of a worker's slots a job may use. `backlog`: one of many that became due together. `failing`: its last run failed, and the
- * next may take long and fail again.
+ * Which part of a worker's slots a job may use. `backlog`: one of many that became due together. `failing`: its last run failed,
+ * and the next may take long and fail again.
  */
 export type Lane = 'usual' | 'backlog' | 'failing'
 
 export interface Claimed {
   readonly jobs: readonly ClaimedJob[]
-  /** By the clock of the database: the moment up to which due jobs were looked for. */
+  /** By the clock of the database: jobs due up to this time were considered. */
   readonly asOf: Date
 }
 
 export type ClaimedJob = Job & { readonly run_at: Date }
 
 /**
- * Claims jobs of a lane that are due and not leased. With `after`, only those that became due later than that: what a long-held snapshot
- * keeps in the index from before is not read (claim-window.ts says when that is enough).
- * - The clock is read once, and joined: a volatile function cannot be compared by the index, and every job would be read.
- * - The selection is materialised. The planner may run a plain sub-select once per row of `jobs`; each run skips the rows that the run
- *   before has locked and finds other jobs, so more than `limit` would be claimed.
+ * Claims jobs of a lane that are due and not leased. With `after`, only those that became due later than that, which skips the dead
+ * index entries that a long-held snapshot keeps (claim-window.ts says when that is enough).
+ * - The clock is read once, and joined: an index cannot be searched for a volatile function, so every job would be read.
+ * - The selection is materialised. The planner may run a plain sub-select once per row of `jobs`; each run skips the rows that the
+ *   previous run locked and finds other jobs, so more than `limit` would be claimed.
  * - Rows are joined by ctid. With a join by key, the planner may compare every job of the queue with every selected job.
  */
 export async function claimJobs(
@@ -102,8 +102,8 @@ export async function claimJobs(
 }
 
 /**
- * Extends the leases; a job that was released or claimed by another worker meanwhile is left alone. A lease of 0 ms gives the job back, due
- * now. Rows are locked in the order that every statement over several jobs uses: queue, account, subject.
+ * Extends the leases; a job that was released or claimed by another worker meanwhile is left alone. A lease of 0 ms gives the job
+ * back, due now. Rows are locked in the order that every statement on several jobs uses: queue, account, subject.
  */
 export const extendLeases = (db: Queryable, queue: string, jobs: readonly Job[], leaseMs: number) =>
   db.run(
@@ -131,7 +131,7 @@ export const extendLeases = (db: Queryable, queue: string, jobs: readonly Job[],
     ),
   )
 
-/** Removes the job in the transaction of the work itself: both are committed or neither is. */
+/** Removes the job in the transaction of the work itself, so that both are committed or neither is. */
 export async function finishJob(tx: Tx, job: Job): Promise<void> {
   const removed = await tx.run(sql`
     delete from jobs
@@ -143,10 +143,10 @@ export async function finishJob(tx: Tx, job: Job): Promise<void> {
 }
 
 /**
- * Throws if another worker has claimed the job; returns whether it is still there. It is read without a lock: jobs are locked
- * last, and more locks follow here. The result holds for the rest of the transaction only if every worker locks the job's subject
- * before it does anything. A worker that claims the job after this read then waits for our commit and sees what we did; one that
- * claimed it before is seen here.
+ * Throws if another worker has claimed the job; returns whether the job still exists. It is read without a lock: jobs are locked
+ * last, and the transaction still takes other locks. The result holds for the rest of the transaction only if every worker locks
+ * the job's subject before it does anything. A worker that claims the job after this read then waits for our commit and sees what
+ * we did; a claim made before it is seen here.
  */
 export async function assertLease(tx: Tx, job: Job): Promise<boolean> {
   const found = await tx.maybeOne<{ attempts: number }>(sql`
@@ -172,7 +172,7 @@ export async function lockLease(tx: Tx, job: Job): Promise<void> {
   if (!mine) throw new LeaseLostError(`${job.queue} ${job.subject}`)
 }
 
-/** Releases the job and makes it due after `waitMs`; without one, when it is woken. A job that was woken meanwhile is due now. */
+/** Releases the job and makes it due after `waitMs`, or without it, when it is woken. A job that was woken meanwhile is due now. */
 export const postponeJob = (
   db: Queryable,
   job: Job,
@@ -200,8 +200,8 @@ export const postponeJob = (
   )
 
 /**
- * Releases a job that failed on our side, due again after `waitMs`. Having failed `failuresMax` times in a row it becomes a dead letter,
- * unless it was woken meanwhile. Returns whether it did; undefined when another worker has the job.
+ * Releases a job that failed because of a defect, due again after `waitMs`. After `failuresMax` failures in a row it becomes a dead
+ * letter, unless it was woken meanwhile. Returns whether it did; undefined when another worker has the job.
  */
 export const failJob = (
   db: Queryable,
@@ -250,7 +250,7 @@ export const selectDeadLetter = (db: Queryable, subject: string) =>
        and run_at = 'infinity'
        and dead_at is not null`)
 
-/** Makes dead letters due again, in the lane of what comes in large numbers; all of a queue, or the one about a subject. */
+/** Makes dead letters due again, in the backlog lane: all of a queue, or the one about a subject. */
 export const retryDeadLetters = (tx: Tx, queue: string, subject: string | null) =>
   tx.many<Pick<Job, 'account_id' | 'subject'>>(sql`
     with held as materialized (
@@ -274,7 +274,7 @@ export const retryDeadLetters = (tx: Tx, queue: string, subject: string | null) 
        and j.subject = h.subject
     returning j.account_id, j.subject`)
 
-/** Makes the job due now, whether it was scheduled, parked or did not exist. If a worker has it, it runs once more after that. */
+/** Makes the job due now, whether it was scheduled, parked or did not exist. If a worker has it, it runs once more afterwards. */
 export const wakeJob = (tx: Queryable, account_id: string, queue: string, subject: string) =>
   tx.run(sql`
     insert into jobs as j (account_id, queue, subject, run_at, created_at)
@@ -291,9 +291,9 @@ export const dropJob = (tx: Tx, account_id: string, queue: string, subject: stri
        and subject = ${subject}`)
 
 /**
- * Makes jobs due that can only be in their state because the clock was set back: leased for longer than a lease lasts, never claimed
- * and yet not due, or postponed for longer than any worker postpones. Living workers must have had the time to extend their leases
- * since the step. Changes one chunk, never waits for a lock, and returns how many jobs it changed.
+ * Makes jobs due whose state only a clock that was set back explains: leased for longer than a lease lasts, never claimed and yet
+ * not due, or postponed for longer than any worker postpones. Running workers must have had the time to extend their leases since
+ * the step. Changes one chunk, never waits for a lock, and returns how many jobs it changed.
  */
 export const releaseFrozenJobs = (db: Queryable, limit: number) =>
   db.run(sql`

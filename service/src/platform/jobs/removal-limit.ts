@@ -3,15 +3,15 @@ import type { Log } from '../observability/log.ts'
 import { createReminder } from '../observability/reminder.ts'
 import type { WorkerMetrics } from './job-metrics.ts'
 
-/** What is removed for good once it is old enough. The journal by days of files, everything else by rows. */
+/** What is removed for good once it is old enough. The journal by daily files, everything else by rows. */
 export const REMOVALS = ['links', 'events', 'evidence', 'journal'] as const
 export type Removal = (typeof REMOVALS)[number]
 
 export interface RemovalState {
   readonly kind: Removal
-  /** Since when it has been stopped; null while it goes on. */
+  /** Since when it has been stopped; null while it continues. */
   readonly held_at: Date | null
-  /** An operator let it go on until nothing is left. */
+  /** An operator allowed it to continue until nothing is left. */
   readonly is_released: boolean
   /** Within the hour that began with the first of them. */
   readonly removed: number
@@ -25,13 +25,13 @@ export interface Removed {
 }
 
 export interface RemovalLimit {
-  /** Removes one chunk, at most so many, if the limit allows it; resolves to whether to go on. */
+  /** Removes one chunk of at most so many, if the limit allows it; resolves to whether to continue. */
   remove(kind: Removal, chunk: number, work: () => Promise<Removed>): Promise<boolean>
 }
 
 /**
- * A clock that is wrong without anybody noticing makes everything look old. So what is removed within an hour is limited, to more than any
- * ordinary hour needs; beyond it removal stops until an operator has looked.
+ * A wrong clock that is not noticed makes everything look old. So removals per hour are limited, to more than any ordinary hour
+ * needs; beyond the limit removal stops until an operator releases it.
  */
 export function createRemovalLimit(
   db: Db,
@@ -46,7 +46,7 @@ export function createRemovalLimit(
       let isMore = false
       let state = await reserve(db, kind, chunk)
       if (state.is_granted) {
-        // What is reserved and then not removed, because the process ends, counts as removed.
+        // // Rows that were reserved and then not removed, because the process ended, count as removed.
         const done = await work()
         isMore = done.isMore
         state = { ...state, ...(await settle(db, kind, chunk, done)) }
@@ -62,7 +62,7 @@ export function createRemovalLimit(
 }
 
 const heldText = (kind: Removal) =>
-  `so much became too old within an hour that removing ${kind} has stopped. Check the clocks and the settings for retention, then ` +
+  `removing ${kind} has stopped, because too much of it expired within an hour. Check the clocks and the retention settings, then ` +
   `"shopwire-admin removals release ${kind}"`
 
 export const readRemovals = (db: Queryable) =>
@@ -74,7 +74,7 @@ export const readRemovals = (db: Queryable) =>
 const readRemoval = (db: Queryable, kind: Removal) =>
   db.one<Pick<RemovalState, 'held_at'>>(sql`select held_at from removals where kind = ${kind}`)
 
-/** Counts a chunk in advance, so that workers which remove at the same time stay below the limit together. */
+/** Counts a chunk in advance, so that workers that remove at the same time stay below the limit together. */
 async function reserve(db: Queryable, kind: Removal, chunk: number) {
   const granted = await db.run(sql`
     update removals r
@@ -111,7 +111,7 @@ const settle = (db: Queryable, kind: Removal, chunk: number, { removed, isMore }
        and l.kind = r.kind
     returning r.held_at`)
 
-/** Lets a stopped removal go on without a limit until nothing is left. Returns its state before. */
+/** Lets a stopped removal continue without a limit until nothing is left. Returns its state before. */
 export async function releaseRemoval(tx: Tx, kind: Removal): Promise<Pick<RemovalState, 'held_at'>> {
   const before = await readRemoval(tx, kind)
   await tx.run(sql`

@@ -1,18 +1,18 @@
 import { type Db, type Queryable, sql } from '../database/db.ts'
 import type { WorkerMetrics } from './job-metrics.ts'
 
-/** How often a worker reports; one that was silent for three times as long is taken for dead. */
+/** How often a worker reports; after three missed reports it counts as dead. */
 export const HEARTBEAT_EVERY_MS = 3_000
 const SILENT_S_MAX = 10
-/** For so long after its last report a dead worker counts as one that is missing; then as one that was taken away. */
+/** For this long after its last report a dead worker counts as missing; after that, as removed on purpose. */
 const MISSED_FOR_S = 86_400
 
 interface Heartbeat {
-  /** Of the living workers, the one that started first reads and exposes the figures of the whole store. */
+  /** Of the running workers, the one that started first reads and exposes the figures of the whole store. */
   readonly is_leader: boolean
 }
 
-/** The statement sees the table as it was before, so this worker is compared with the others only. */
+/** The statement sees the table as it was before, so this worker is compared only with the others. */
 export const recordHeartbeat = (db: Queryable, id: string) =>
   db.one<Heartbeat>(sql`
     with mine as (
@@ -36,7 +36,7 @@ export const recordWorkerStop = (db: Queryable, id: string) =>
        set stopped_at = clock_timestamp()
      where id = ${id}`)
 
-/** Every start of a worker leaves a row behind. */
+/** Every start of a worker leaves a row. */
 export const deleteOldHeartbeats = (db: Queryable) =>
   db.run(sql`
     delete from worker_heartbeats
@@ -44,9 +44,9 @@ export const deleteOldHeartbeats = (db: Queryable) =>
 
 interface Workers {
   readonly alive: number
-  /** Since any worker reported; null when none is known. */
+  /** Seconds since any worker reported; null when none is known. */
   readonly last_seen_s: number | null
-  /** Workers ran within the last day, and none does now: orders are taken and not delivered. */
+  /** Workers ran within the last day and none does now: orders are accepted and not delivered. */
   readonly is_missing: boolean
 }
 
@@ -65,10 +65,10 @@ export const readWorkers = (db: Queryable) =>
                      and abs(extract(epoch from clock_timestamp() - seen_at)) < ${SILENT_S_MAX}::integer as is_alive
               from worker_heartbeats) w`)
 
-/** Without a look for this long nobody knows, and nothing is exposed. */
+/** A reading older than this is not exposed. */
 const STALE_MS = 15_000
 
-/** For API processes: the metrics of a worker that was killed are gone with it. `look` is to be called every few seconds. */
+/** For API processes: the metrics of a killed worker disappear with it. Call `look` every few seconds. */
 export function watchWorkers(db: Db, metrics: Pick<WorkerMetrics, 'workersAlive' | 'workerLastSeen'>) {
   let known: { workers: Workers; lookedMs: number } | undefined
   const fresh = () => (known && performance.now() - known.lookedMs < STALE_MS ? known.workers : undefined)
@@ -78,10 +78,10 @@ export function watchWorkers(db: Db, metrics: Pick<WorkerMetrics, 'workersAlive'
     async look() {
       known = { workers: await readWorkers(db), lookedMs: performance.now() }
     },
-    /** Why orders are not delivered though they are taken; undefined when workers run, none ever did, or nobody knows. */
+    /** Why orders are accepted but not delivered; undefined when workers run, none ever did, or it is unknown. */
     problem: () =>
       fresh()?.is_missing
-        ? 'no worker has reported for ten seconds: orders are taken and not delivered. Start a worker, or read the end of its log'
+        ? 'no worker has reported for ten seconds: orders are accepted and not delivered. Start a worker, or read the end of its log'
         : undefined,
   }
 }

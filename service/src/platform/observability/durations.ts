@@ -1,6 +1,6 @@
 import type { Metric } from '@prometheus-io/client'
 
-/** One series of a histogram. Holding on to it is what makes observing cheap. */
+/** One series of a histogram. Keeping a reference to it makes observing cheap. */
 export interface Timer {
   observe(seconds: number): void
 }
@@ -29,7 +29,7 @@ export class Durations<Label extends string = string> {
     this.#bounds = buckets
   }
 
-  /** The series with these labels, from now on exposed. To be called once and kept. */
+  /** The series with these labels, exposed from now on. Call it once and keep the result. */
   labels(labels: Readonly<Record<Label, string>>): Timer {
     const key = JSON.stringify(Object.entries(labels).sort())
     let series = this.#series.get(key)
@@ -40,7 +40,7 @@ export class Durations<Label extends string = string> {
     return series
   }
 
-  /** As the registry takes it. */
+  /** In the form the registry expects. */
   asMetric(): Metric {
     return this as unknown as Metric
   }

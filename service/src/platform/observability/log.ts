@@ -38,7 +38,7 @@ export function createLog(level: string, destination: DestinationStream = oneWri
   )
 }
 
-/** Most lines hold plain values under names that may be logged; those are passed on without a copy. */
+/** Most lines contain plain values under names that may be logged; those are passed on without a copy. */
 function withoutSecrets(line: Record<string, unknown>, depth: number): Record<string, unknown> {
   let clean: Record<string, unknown> | undefined
   for (const [name, value] of Object.entries(line)) {

@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from '@prometheus-io/client'
 import { Durations } from './durations.ts'
 
-/** Which process exposes a metric: the one that answers callers, the one that works in the background, or the one that people look at. */
+/** Which process exposes a metric: the one that answers callers, the one for background work, or the one for the dashboard. */
 export type ProcessKind = 'api' | 'worker' | 'dashboard'
 
 export const API: readonly ProcessKind[] = ['api']
@@ -26,14 +26,14 @@ export interface MetricDescription {
   readonly labels: readonly string[]
   readonly processes: readonly ProcessKind[]
   readonly help: string
-  /** What an operator does when it moves. */
+  /** What an operator should do when its value changes. */
   readonly action: string
 }
 
 /** Those of the Node.js runtime come from the library and have no action. */
 export type ListedMetric = Omit<MetricDescription, 'action'> & { readonly action: string | null }
 
-/** A label with its values, all of which are there from the start; without values they come with what is observed. */
+/** A label with its values, all of which exist from the start; without values they are created as they are observed. */
 type LabelValues = Readonly<Record<string, readonly string[] | 'as observed'>>
 
 interface Spec<Labels extends LabelValues> extends Pick<MetricDescription, 'name' | 'help' | 'action'> {
@@ -43,11 +43,11 @@ interface Spec<Labels extends LabelValues> extends Pick<MetricDescription, 'name
 export type MetricRegistry = ReturnType<typeof createMetricRegistry>
 
 /**
- * Makes metrics for these processes. Those of another process are made too, so that no part has to ask where it runs, and are
- * not exposed. Never an account or a key as a label: there may be a million of them.
+ * Makes metrics for these processes. Those of other processes are made too, but not exposed, so that no part has to check which
+ * process it runs in. An account or a key is never a label: there may be a million of them.
  *
- * Counters and histograms begin at zero for all values of their labels: rate() sees the first event, and an alert that
- * compares with zero works from the first scrape. Gauges that come from the database are exposed only while they are fresh.
+ * Counters and histograms begin at zero for all label values: rate() sees the first event, and an alert that compares with zero
+ * works from the first scrape. Gauges that come from the database are exposed only while they are fresh.
  */
 export function createMetricRegistry(processes: readonly ProcessKind[]) {
   const exposed = new Registry()
@@ -69,7 +69,7 @@ export function createMetricRegistry(processes: readonly ProcessKind[]) {
     processes,
     /** What a scrape of this process reads. */
     exposed,
-    /** Every metric of ours, exposed or not. */
+    /** Every metric of Shopwire, exposed or not. */
     reference,
     counter<const Labels extends LabelValues>(on: readonly ProcessKind[], spec: Spec<Labels>) {
       const made = new Counter<Extract<keyof Labels, string>>(declare('counter', on, spec))
@@ -90,7 +90,7 @@ export function createMetricRegistry(processes: readonly ProcessKind[]) {
     gauge<const Labels extends LabelValues>(on: readonly ProcessKind[], spec: Spec<Labels>) {
       return new Gauge<Extract<keyof Labels, string>>(declare('gauge', on, spec))
     },
-    /** Read when somebody scrapes, from memory. There is no series while nothing is known. */
+    /** Read from memory at every scrape. There is no series while the value is unknown. */
     reading(on: readonly ProcessKind[], spec: Spec<Record<never, never>>) {
       const { read, from } = laterSource<number | undefined>(undefined)
       new Gauge({
@@ -119,7 +119,7 @@ export function createMetricRegistry(processes: readonly ProcessKind[]) {
   }
 }
 
-/** What a gauge reads: nothing until `from` says where its value comes from. */
+/** What a gauge reads: nothing until `from` is called with the source of its value. */
 function laterSource<Value>(nothing: Value) {
   let source: () => Value = () => nothing
   return {

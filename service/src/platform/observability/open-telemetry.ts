@@ -44,7 +44,7 @@ const KINDS = { internal: OtelKind.INTERNAL, client: OtelKind.CLIENT, consumer: 
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/
 
 /**
- * Records spans and sends them to a collector in the background. A collector that is slow or away delays nobody: what does not fit
+ * Records spans and sends them to a collector in the background. A slow or unreachable collector delays nothing: what does not fit
  * into the queue is dropped. Loaded only where traces are configured.
  */
 export function openTelemetry({ url, headers, service, ratio, log }: OpenTelemetryOptions): Tracing {
@@ -56,7 +56,7 @@ export function openTelemetry({ url, headers, service, ratio, log }: OpenTelemet
       'service.version': service.version,
       'service.instance.id': randomUUID(),
     }),
-    // Whether a trace is recorded is decided before a span is made.
+    // // The decision to record a trace is made before any span exists.
     sampler: new AlwaysOnSampler(),
     idGenerator: ids,
     spanLimits: { attributeValueLengthLimit: ATTRIBUTE_LETTERS_MAX },
@@ -107,14 +107,14 @@ export function openTelemetry({ url, headers, service, ratio, log }: OpenTelemet
     async stop() {
       const { promise: overdue, resolve } = Promise.withResolvers<void>()
       const timer = setTimeout(resolve, STOP_MS_MAX)
-      // What could not be sent was reported.
+      // // Spans that could not be sent were reported.
       await Promise.race([provider.shutdown().catch(() => {}), overdue])
       clearTimeout(timer)
     },
   }
 }
 
-/** The next span gets the ids that were chosen for it, any other random ones. */
+/** The next span gets the ids that were chosen for it; any other span gets random ones. */
 function chosenIds(): IdGenerator & { choose(trace_id: string, span_id?: string): void } {
   const random = new RandomIdGenerator()
   let chosenTrace: string | undefined
@@ -137,7 +137,7 @@ function chosenIds(): IdGenerator & { choose(trace_id: string, span_id?: string)
   }
 }
 
-/** One log line when spans cannot be sent any more, and one when they can again. */
+/** One log line when spans can no longer be sent, and one when they can again. */
 function reportOutages(exporter: SpanExporter, log: Log): SpanExporter {
   let lost = 0
   return {

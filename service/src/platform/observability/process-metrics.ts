@@ -1,6 +1,6 @@
 import { ALL_PROCESSES, type MetricRegistry } from './metric-registry.ts'
 
-/** What every process says of itself. */
+/** What every process reports about itself. */
 export function processMetrics(registry: MetricRegistry, version: string) {
   registry
     .gauge(ALL_PROCESSES, {

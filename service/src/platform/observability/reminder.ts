@@ -1,13 +1,13 @@
 const REMIND_EVERY_MS = 60_000
 
 export interface Reminder {
-  /** Whether to say now what still lasts. */
+  /** Whether to log now that this condition still holds. */
   isDue(what: string): boolean
-  /** It is over: when it begins again it is said at once. */
+  /** The condition ended: when it begins again, it is logged at once. */
   reset(): void
 }
 
-/** What lasts is said at once when it begins, and then once a minute. */
+/** Limits how often a lasting condition is logged: at once when it begins, and then once a minute. */
 export function createReminder(
   everyMs = REMIND_EVERY_MS,
   monotonicMs: () => number = () => performance.now(),

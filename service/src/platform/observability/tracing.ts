@@ -2,25 +2,28 @@ import { hexOfId } from '../text/ids.ts'
 import { Refusal, Unavailable } from '../trouble.ts'
 
 /**
- * Traces, for those who make spans. It is undefined everywhere while tracing is off, and open-telemetry.ts is not loaded then.
+ * Traces, for code that makes spans. Undefined while tracing is off, and open-telemetry.ts is not loaded then.
  *
- * The id of a trace is the id of the request that began it, in hexadecimal digits, and the second half of it is the id of the request's
- * span. Whoever finds the request id stored with an order can therefore add to its trace, in any process, and nothing else has to be
- * stored (docs/decisions/0024).
+ * The id of a trace is the id of the request that began it, in hexadecimal digits, and its second half is the id of the request's
+ * span. So any process that reads the request id stored with an order can add to its trace, and nothing else has to be stored
+ * (docs/decisions/0024).
  */
 export interface Tracing {
   /** The first span of a trace. */
   request(request_id: string, name: string, attributes: Attributes): Span
-  /** A span in the trace of a request that is over or is answered elsewhere, or that never was: then it has the id of its subject. */
+  /**
+   * A span in the trace of a request that has ended, is answered in another process, or never existed: then the trace has the id of
+   * its subject.
+   */
   follow(of: TraceOf, name: string, kind: SpanKind, attributes: Attributes): Span
-  /** Work for several spans at once: in a trace of its own, with links there and back. Undefined when none of them is recorded. */
+  /** Work for several spans at once: in its own trace, with links in both directions. Undefined when none of them is recorded. */
   together(
     members: readonly (Span | undefined)[],
     name: string,
     kind: SpanKind,
     attributes: Attributes,
   ): Span | undefined
-  /** Sends what is left, as far as the time allows. */
+  /** Sends the remaining spans, as far as time allows. */
   stop(): Promise<void>
 }
 
@@ -30,9 +33,9 @@ export interface Span {
   /** For log lines. `01`: its trace is recorded. */
   readonly fields: { readonly trace_id: string; readonly trace_flags: '00' | '01' }
   child(name: string, kind: SpanKind, attributes?: Attributes): Span
-  /** Ids, counts and words from fixed lists: never what a caller sent, a link, a secret, a URL. */
+  /** Ids, counts and words from fixed lists: never a caller's input, a link, a secret or a URL. */
   set(attributes: Attributes): void
-  /** Notes the caller's own trace, from its `traceparent`; anything else is ignored. */
+  /** Records the caller's own trace, from its `traceparent`; anything else is ignored. */
   linkTo(traceparent: string | undefined): void
   /** With the error, if it failed. */
   end(error?: string): void
@@ -83,8 +86,8 @@ export function traceIdsOf(id: string): TraceIds | undefined {
 }
 
 /**
- * By the random end of the id, so that all processes with the same ratio record the same traces, and one with a smaller ratio a part
- * of them.
+ * By the random end of the id, so that all processes with the same ratio record the same traces, and a smaller ratio a subset of
+ * them.
  */
 export function isRecorded(trace_id: string, ratio: number): boolean {
   return Number.parseInt(trace_id.slice(-RANDOM_DIGITS), 16) >= (1 - ratio) * 16 ** RANDOM_DIGITS

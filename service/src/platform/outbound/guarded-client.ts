@@ -8,7 +8,7 @@ import type { OutboundNetworks } from './outbound-networks.ts'
 import { bare } from './public-address.ts'
 import { type Answer, type Timing, timedPost } from './timed-post.ts'
 
-/** The outcome of a request to a caller's server. A fixed set: no text of a foreign server gets into our records. */
+/** The outcome of a request to a caller's server. A fixed set: no text from that server reaches our records. */
 export type SendError =
   | 'dns'
   | 'blocked'
@@ -32,7 +32,7 @@ export interface Sent {
   readonly answer?: Pick<Answer, 'headers' | 'start'>
 }
 
-/** In milliseconds; null for what was not reached. */
+/** In milliseconds; null for phases that were not reached. */
 export interface SendTimes {
   /** Name look-up, connection and TLS; zero on a connection that was open already. */
   readonly connect_ms: number
@@ -54,7 +54,7 @@ export interface GuardedClientOptions {
   readonly connectionsMax: number
   /** The account that chose the URL: look-ups are limited per owner. */
   readonly owner: string
-  /** Asked again after a connection has been made, because connecting may have taken a while. */
+  /** Checked again after connecting, which may have taken a while. */
   isStillWanted(): Promise<boolean>
 }
 
@@ -112,7 +112,7 @@ function openClient(
     } catch (error) {
       if (error instanceof ProxyTrouble) throw error
       const name = nameOf(error)
-      // Not even a time: it could tell what an internal name stands for.
+      // // Not even a time: it could reveal what an internal name resolves to.
       if (name === 'blocked') return { error: name, status: null, remote_address: null }
       const took = timesOf(connection, startedMs, timing)
       return { error: name, status: null, remote_address: connection.dialled, took }
@@ -141,11 +141,11 @@ function openClient(
 
 interface Connection {
   readonly client: Client
-  /** Of the current request. It ends a connection attempt too, which undici alone would not. */
+  /** The signal of the current request. It also ends a connection attempt, which undici alone would not do. */
   signal: AbortSignal
   /** The address it is connected to, or was about to connect to. */
   dialled: string | null
-  /** How long the current request took to connect; undefined while it has not, or did not need to. */
+  /** How long the current request took to connect; undefined until then, or when it used an open connection. */
   connectMs: number | undefined
 }
 

@@ -18,7 +18,7 @@ export interface Destination {
   readonly networks?: OutboundNetworks | undefined
 }
 
-/** How long one address may take (a SYN and one repetition) before the next one is tried. */
+/** How long one address may take (a SYN and one retransmission) before the next one is tried. */
 const ADDRESS_MS_MAX = 2_000
 
 /**

@@ -1,13 +1,13 @@
 import type { GuardedClient, GuardedClientOptions, OpenGuardedClient } from './guarded-client.ts'
 
-/** Shorter than any usual server keeps an idle connection: it must not close it just when we send. */
+/** Shorter than the idle timeout of any usual server, so that it does not close the connection just when we send. */
 const KEPT_MS = 1_000
 const KEPT_MAX = 256
 
 export interface KeptClients {
   /** The client of this owner and URL that was closed a moment ago, with its connections, or a new one. */
   readonly open: OpenGuardedClient
-  /** Ends the connections that nobody uses. */
+  /** Closes the idle connections. */
   close(): Promise<void>
 }
 
@@ -18,16 +18,16 @@ interface Kept {
 }
 
 /**
- * Keeps a client's connections open for a second after its user has closed it. A busy endpoint gets an event every few milliseconds,
- * each by a job of its own, and a TLS handshake for each is saved. The SSRF guard has checked the address that a
- * connection goes to, and whoever posts checks the endpoint each time. Two owners never share a connection, nor do two URLs, nor two
- * users at the same time.
+ * Keeps a client's connections open for a second after its user has closed it. A busy endpoint gets an event every few
+ * milliseconds, each from a separate job, and this saves a TLS handshake for each. The SSRF guard has checked the address of an
+ * open connection, and the sender checks the endpoint before each request. Connections are never shared between two owners, two
+ * URLs, or two users at the same time.
  */
 export function keepClients(
   open: OpenGuardedClient,
   { keptMs = KEPT_MS, keptMax = KEPT_MAX } = {},
 ): KeptClients {
-  /** The one that has been idle for longest comes first. */
+  /** Ordered by how long they have been idle, longest first. */
   const idle = new Map<string, Kept>()
 
   async function end(key: string, kept: Kept): Promise<void> {

@@ -20,16 +20,16 @@ export type LookUp = (name: string, owner: string, signal?: AbortSignal) => Prom
 /** Includes the wait for a slot. */
 export const LOOKUP_MS_MAX = 2_000
 const LOOKUPS_PER_OWNER_MAX = 4
-/** Of one server; the next attempt has a longer limit. */
+/** For one server; the next attempt has a longer limit. */
 const TRY_MS = 600
 const TRIES = 2
-/** How long to wait for the second family once the first has addresses: some name servers never answer for IPv6. */
+/** How long to wait for the second address family once the first has answered: some name servers never answer for IPv6. */
 const OTHER_FAMILY_MS = 500
 const UNKNOWN = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME'])
 
 /**
  * Resolves names in DNS without the four threads that getaddrinfo shares with the rest of the process: the owner of a name also
- * controls its name server, and one that never answers would block those threads. Names are taken as fully qualified; neither
+ * controls its name server, and one that never answers would block those threads. Names are read as fully qualified; neither
  * /etc/hosts nor the search list is used.
  */
 export function createLookUp(servers?: readonly string[]): LookUp {

@@ -9,9 +9,9 @@ import { AddressBlocked, bare } from './public-address.ts'
 const CONNECT_MS_MAX = 10_000
 
 /**
- * `fetch` for servers that the operator configured, in any network that the operator's lists allow. With an egress proxy everything goes
- * through it, http:// too. The proxy resolves the name, unless there are lists: then the address that was checked is the one it gets.
- * Certificates are always checked, whatever the environment says.
+ * `fetch` for servers that the operator configured, in any network that the operator's lists allow. With an egress proxy everything
+ * goes through it, http:// too. The proxy resolves the name, unless there are lists: then the proxy gets the address that was
+ * checked. Certificates are always checked, whatever the environment says.
  */
 export function operatorFetch(proxyUrl?: string, networks = ANY_NETWORK): typeof globalThis.fetch {
   const dial = buildConnector({
@@ -27,7 +27,7 @@ export function operatorFetch(proxyUrl?: string, networks = ANY_NETWORK): typeof
     fetch(url, { ...init, dispatcher })) as unknown as typeof globalThis.fetch
 }
 
-/** A socket looks up no address that is written out in the URL, so this one is checked here. */
+/** A socket does not look up an address that is written in the URL, so it is checked here. */
 function direct(dial: buildConnector.connector, networks: OutboundNetworks): buildConnector.connector {
   return (options, callback) => {
     const host = bare(options.hostname)
@@ -54,14 +54,14 @@ function through(
   }
 }
 
-/** What the proxy is asked to connect to. */
+/** The address or name that the proxy is asked to connect to. */
 async function checkedTarget(host: string, networks: OutboundNetworks): Promise<string> {
   if (!networks.isLimited) return host
   const answers = isIP(host) ? [{ address: host }] : await lookUpAll(host, { all: true })
   return assertAllowed(host, answers, networks).address
 }
 
-/** As the socket's own, but the answers are checked before one of them is dialled. */
+/** Like the socket's own look-up, but the answers are checked before one of them is dialled. */
 function checkedLookup(networks: OutboundNetworks): LookupFunction {
   return (host, options, callback) =>
     lookup(host, { ...options, all: true }, (error, answers) => {
@@ -76,7 +76,7 @@ function checkedLookup(networks: OutboundNetworks): LookupFunction {
     })
 }
 
-/** As for webhooks: one answer that is not allowed refuses all of them. */
+/** As for webhooks: one address that is not allowed refuses all of them. */
 function assertAllowed<Answer extends { readonly address: string }>(
   host: string,
   answers: readonly Answer[],

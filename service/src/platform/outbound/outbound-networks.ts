@@ -6,15 +6,15 @@ type Network = [Address, number]
 
 /** The operator's lists of networks for outbound connections. */
 export interface OutboundNetworks {
-  /** False when there are no lists: then no address has to be known before a connection is made. */
+  /** False when there are no lists: then no address has to be known before connecting. */
   readonly isLimited: boolean
-  /** Whether the lists allow a connection to this address. They never open what the SSRF guard refuses. */
+  /** Whether the lists allow a connection to this address. They never allow what the SSRF guard refuses. */
   allow(address: string): boolean
 }
 
 export const ANY_NETWORK: OutboundNetworks = { isLimited: false, allow: () => true }
 
-/** The deny list wins. Where there is an allow list, only its networks are dialled. */
+/** The deny list wins. With an allow list, only its networks are dialled. */
 export function outboundNetworks(
   allowed: readonly string[] | undefined,
   denied: readonly string[] | undefined,
@@ -35,7 +35,7 @@ export function outboundNetworks(
   }
 }
 
-/** Why this is not a network for the lists, otherwise undefined. */
+/** Why this text is not a network for the lists, otherwise undefined. */
 export function objectionToNetwork(text: string): string | undefined {
   const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
   const family = isIP(address)
@@ -45,7 +45,7 @@ export function objectionToNetwork(text: string): string | undefined {
   const first = base.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6
   const canonical = first.networkAddressFromCIDR(`${base}/${length}`).toString()
   if (canonical !== base.toString())
-    return `"${text}" has bits behind its length: write ${canonical}/${length}, or the address alone`
+    return `"${text}" has bits set beyond its prefix length: write ${canonical}/${length}, or the address alone`
   return base.kind() === 'ipv6' && (base as ipaddr.IPv6).isIPv4MappedAddress()
     ? `"${text}" is IPv4 in the form of IPv6: write it as IPv4`
     : undefined
@@ -64,7 +64,7 @@ const isIn = (address: Address, networks: readonly Network[]) =>
 
 interface Carrier {
   readonly prefix: Network
-  /** The 16-bit group of the IPv6 address with which the IPv4 address begins. */
+  /** The 16-bit group of the IPv6 address at which the IPv4 address begins. */
   readonly at: number
   /** Teredo stores it inverted. */
   readonly mask?: number
@@ -76,9 +76,9 @@ const carrier = (prefix: string, at: number, mask?: number): Carrier => ({
   ...(mask !== undefined && { mask }),
 })
 
-/** IPv6 addresses by which the server with the IPv4 address within is reached: mapped, and the well-known prefix of NAT64. */
+/** IPv6 addresses that reach a server by its IPv4 address: mapped, and the well-known prefix of NAT64. */
 const SAME_SERVER = [carrier('::ffff:0:0/96', 6), carrier('64:ff9b::/96', 6)]
-/** All that carry an IPv4 address: a deny list closes these too, whatever a router makes of them. */
+/** All IPv6 forms that carry an IPv4 address: a deny list covers these too, whatever a router makes of them. */
 const CARRIERS = [
   ...SAME_SERVER,
   carrier('::/96', 6),

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 import { createLookUp, type LookUp } from './name-lookup.ts'
 import { ANY_NETWORK, type OutboundNetworks } from './outbound-networks.ts'
 
-/** Public by its number, and inside the host by what answers: DNS, DHCP and the agent of every machine at Azure. */
+/** Public by its number, but served inside the host: DNS, DHCP and the machine agent at Azure. */
 const NOT_OF_THE_INTERNET: ReadonlySet<string> = new Set(['168.63.129.16'])
 
 /**
@@ -24,7 +24,7 @@ function isGlobalUnicast(address: ipaddr.IPv6): boolean {
   return ((address.parts[0] ?? 0) & 0xe000) === 0x2000
 }
 
-/** Refused before anything is sent: the address, or one of the addresses of the name, is not public, or the operator's lists exclude it. */
+/** Refused before anything is sent: one of the addresses is not public, or the operator's lists exclude it. */
 export class AddressBlocked extends Error {
   override readonly name = 'AddressBlocked'
 }

@@ -2,20 +2,21 @@ import { connect } from 'node:tls'
 import type { Log } from '../observability/log.ts'
 import type { OutboundMetrics } from './outbound-metrics.ts'
 
-/** How callers and people reach the store, by what it serves. */
+/** The addresses at which callers and people reach the store. */
 export type PublicAddresses = Readonly<Record<'api' | 'dashboard', string | undefined>>
 
 interface Seen {
   readonly isReachable: boolean
-  /** Undefined when none was shown. */
+  /** Undefined when no certificate was shown. */
   readonly expiresMs?: number
 }
 
 const HANDSHAKE_MS_MAX = 5_000
 
 /**
- * Connects to the store's own public addresses as a caller does, and exposes when their certificates expire: a proxy that fails to renew
- * is otherwise noticed by the callers. Only for https, and not for names below `.example`, which never exist. To be called every minute or so.
+ * Connects to the store's own public addresses as a caller does, and exposes when their certificates expire: otherwise callers are
+ * the first to notice a proxy that fails to renew. Only for https, and not for names below `.example`, which never exist. Call it
+ * about once a minute.
  */
 export function createPublicAddressWatch({
   addresses,
@@ -57,7 +58,7 @@ export function createPublicAddressWatch({
   }
 }
 
-/** Of whatever certificate is shown: an expired one is what this is about. */
+/** Reads whatever certificate is shown, even an expired one: that is the case to report. */
 function readExpiry({ hostname, port }: URL): Promise<number> {
   return new Promise((resolve, reject) => {
     const host = hostname.replace(/^\[|\]$/g, '')

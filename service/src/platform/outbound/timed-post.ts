@@ -17,7 +17,7 @@ export interface Timing {
 const START_BYTES_MAX = 2_048
 
 /**
- * Sends one POST. Once the status has arrived it is the result, whatever happens to the body: a receiver that has decided may cut or
+ * Sends one POST. Once the status has arrived it is the result, whatever happens to the body: a receiver may cut off the body or
  * never end it. `timing` is filled in even when this rejects.
  */
 export function timedPost(

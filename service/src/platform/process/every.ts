@@ -5,8 +5,8 @@ export interface Repeating {
 }
 
 /**
- * Runs `work` repeatedly with a pause in between, never two runs at once; the pause may depend on how long the last run took. Long work
- * asks whether it should end early.
+ * Runs `work` repeatedly with a pause in between, never two runs at once; the pause may depend on how long the last run took. Long
+ * work should check whether it has to end early.
  */
 export function every(
   pauseMs: number | ((tookMs: number) => number),

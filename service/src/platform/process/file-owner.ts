@@ -1,9 +1,12 @@
 import { type FileHandle, stat } from 'node:fs/promises'
 
-/** A folder that processes of several users may write, such as a worker and a command run as root, but whose files one of them has to read. */
+/**
+ * A folder that processes of several users may write to, such as a worker and a command run as root, but whose files the worker
+ * must be able to read.
+ */
 export interface OwnedFolder {
   readonly dir: string
-  /** Has its owner: the first file that is made in it. Before that it is the folder's. */
+  /** The first file that is made in it, whose owner is the owner of all. Until then the folder's owner is. */
   readonly mark: string
 }
 
@@ -12,7 +15,7 @@ interface Owner {
   readonly gid: number
 }
 
-/** Root gives a new file to the owner, others of the owner's group to the group; nobody else may make one. */
+/** Root gives a new file to the owner, members of the owner's group give it to the group; anyone else may not make one. */
 export async function giveToOwner(file: FileHandle, folder: OwnedFolder): Promise<void> {
   const self = process.geteuid?.()
   const owner = await ownerOf(folder)
@@ -24,7 +27,7 @@ export async function giveToOwner(file: FileHandle, folder: OwnedFolder): Promis
   }
 }
 
-/** Where a file may not be read or written: an error that says whose it is, and what to do. Every other error as it is. */
+/** Turns "permission denied" into an error that says who owns the file and what to do. Returns every other error unchanged. */
 export async function explainRefused(error: unknown, folder: OwnedFolder): Promise<unknown> {
   const { code, path } = error as NodeJS.ErrnoException
   const [self, group] = [process.geteuid?.(), process.getegid?.()]
@@ -42,7 +45,7 @@ export async function explainRefused(error: unknown, folder: OwnedFolder): Promi
   })
 }
 
-/** Undefined: whoever comes first. */
+/** Undefined: the first user to write becomes the owner. */
 async function ownerOf({ dir, mark }: OwnedFolder): Promise<Owner | undefined> {
   const found = await stat(mark).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined

@@ -4,10 +4,10 @@ import { type Blocker, describeBlockers, findBlockers } from '../database/lock-b
 import type { Migration } from './schema-files.ts'
 
 export interface BuildOptions {
-  /** For a second connection, from which the build is watched. */
+  /** For a second connection, which watches the build. */
   readonly url: string
   readonly pid: number
-  /** How long the build waits for sessions that are in its way. The build itself may take as long as it needs. */
+  /** How long the build waits for sessions that block it. The build itself may take as long as it needs. */
   readonly patienceMs: number
   report(line: string): void
 }
@@ -18,9 +18,9 @@ const STATEMENT =
   /^(create|drop)\s+(?:unique\s+)?index\s+concurrently\s+(if\s+(?:not\s+)?exists\s+)?(\w+)(?:\s+on\s+(\w+))?/i
 
 /**
- * Runs a file that PostgreSQL refuses inside a transaction: one index, built or dropped while sales go on. Such a statement takes no lock
- * that a sale waits for, but it does wait for transactions that were open before it. One that was interrupted leaves an invalid
- * index, which costs every write and serves no read: it is dropped, and built again.
+ * Runs a statement that PostgreSQL refuses inside a transaction: one index, built or dropped while sales continue. It takes no lock
+ * that a sale waits for, but it waits for transactions that were open before it. An interrupted build leaves an invalid index,
+ * which costs every write and serves no read: it is dropped, and built again.
  */
 export async function runConcurrently(
   client: pg.Client,
@@ -40,7 +40,7 @@ export async function runConcurrently(
     )
   }
   if (found?.is_valid) {
-    options.report(`${file.name}: index ${name} is there already and is kept`)
+    options.report(`${file.name}: index ${name} exists already and is left as it is`)
     return
   }
   if (found) {
@@ -80,7 +80,7 @@ async function findIndex(client: pg.Client, name: string) {
 
 async function runWatched(client: pg.Client, file: Migration, statement: string, options: BuildOptions) {
   const watch = await watchBuild(file, options)
-  // Nobody waits behind this statement, so it may wait itself.
+  // // No session waits for this statement, so it may wait itself.
   await client.query('set lock_timeout = 0')
   await client.query('set statement_timeout = 0')
   try {
@@ -107,7 +107,7 @@ interface Progress {
   total: number
 }
 
-/** Says how far the build is and who is in its way, and cancels it when they stay for too long. */
+/** Reports how far the build is and which sessions block it, and cancels it when they stay for too long. */
 async function watchBuild(file: Migration, { url, pid, patienceMs, report }: BuildOptions) {
   const client = new pg.Client({ connectionString: url, application_name: 'shopwire-migrate-watch' })
   client.on('error', () => {})

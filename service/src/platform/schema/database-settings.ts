@@ -1,11 +1,11 @@
 import type pg from 'pg'
 
-/** Tables and functions are in a schema of their own: `public` is everybody's, and whatever else uses the database is there. */
+/** Tables and functions are in their own schema: `public` may be used by anything else in this database. */
 export const DATABASE_SCHEMA = 'shopwire'
 
 /**
- * Of the database rather than of roles, whose settings are not inherited, so that every session has them, whichever login and pooler it
- * comes through. Statements of ours are short: compiling one costs more than running it.
+ * Set on the database rather than on roles, because members do not inherit a role's settings. So every session has them, whatever
+ * its login and pooler. Our statements are short: compiling one would cost more than running it.
  */
 const SETTINGS = {
   search_path: DATABASE_SCHEMA,
@@ -14,13 +14,13 @@ const SETTINGS = {
   default_transaction_isolation: 'read committed',
 } as const
 
-/** For a database that was made from a template or a dump, which do not bring them along. */
+/** For a database made from a template or a dump, which do not include these settings. */
 export const settingsSql = (database: string) =>
   Object.entries(SETTINGS)
     .map(([name, value]) => `alter database ${database} set ${name} = '${value}'`)
     .join(';\n')
 
-/** New sessions have them. Only the owner of the database may set them, so nothing is done where they are set already. */
+/** They apply to new sessions. Only the owner of the database may set them, so nothing is done where they are set already. */
 export async function keepSettings(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ name: string; settings: string[] | null }>(`
     select quote_ident(d.datname) as name, s.setconfig as settings

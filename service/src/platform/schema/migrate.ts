@@ -29,9 +29,10 @@ const OTHER_MIGRATION_POLL_MS = 200
 
 /**
  * Brings the database to the newest version, forward only. Processes that start together wait for one another: the first does the
- * work, the others find it done. Each file is one transaction with its own record, and so are all functions that changed. A lock that
- * is not given at once is given up and tried for again: a long reader delays the migration, never the sales. A database that is newer
- * than these files and works with them is left as it is, functions included, so that a release can be rolled back.
+ * work, the others find it done. Each file is one transaction with its own record, and so are all functions that changed. A lock
+ * that is not granted at once is given up and tried again later: a long-running reader delays the migration, never the sales. A
+ * database that is newer than these files and works with them is left as it is, functions included, so that a release can be rolled
+ * back.
  */
 export async function migrate(
   ownerUrl: string,
@@ -41,7 +42,7 @@ export async function migrate(
 ): Promise<MigrationReport> {
   const schema = await readSchema(folder)
   const client = new pg.Client({ connectionString: ownerUrl, application_name: 'shopwire-migrate' })
-  // A session that the server ends fails the next query; without a listener it would end the process without a word.
+  // // A session that the server ends fails the next query; without a listener it would end the process silently.
   client.on('error', () => {})
   await connectClient(client)
   const { pid } = (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0] ?? {
@@ -95,7 +96,7 @@ interface Run {
   report(line: string): void
 }
 
-/** Money that a new store gives back by itself. Whoever installs it should know. */
+/** Money that a new store refunds automatically. Whoever installs it should know. */
 async function describeRefunds(client: pg.Client): Promise<string> {
   const { rows } = await client.query<{ hours: string; per_hour_max: number }>(
     'select (extract(epoch from cancel_after) / 3600)::integer as hours, per_hour_max from refund_rule',
@@ -125,8 +126,8 @@ const LOCK_NOT_AVAILABLE = '55P03'
 const DEADLOCK_DETECTED = '40P01'
 
 /**
- * Until this session ends. Asked for again and again rather than waited for: a session that waits has a snapshot, and the migration
- * that builds an index would in turn wait for it.
+ * Held until this session ends. Polled rather than waited for: a waiting session has a snapshot, and the migration that builds an
+ * index would in turn wait for it.
  */
 async function waitForOthers(client: pg.Client) {
   const startedMs = performance.now()
@@ -154,7 +155,7 @@ async function applyMigration(run: Run, file: Migration) {
   await client.query(record)
 }
 
-/** Roles belong to the whole server and are made once, by a superuser: the owner of a database needs no right to make any. */
+/** Roles belong to the whole server and are made once, by a superuser: the owner of a database needs no right to make roles. */
 async function checkRoles(client: pg.Client, { roles, owners }: Schema) {
   const { rows } = await client.query<{ missing: string[]; foreign: string[]; me: string }>(
     `select array(select r from unnest($1::text[]) r where to_regrole(r) is null) as missing,
@@ -173,7 +174,7 @@ async function checkRoles(client: pg.Client, { roles, owners }: Schema) {
     )
 }
 
-/** Together: they call one another. Whoever is to own a function has to be allowed to make one, for this moment only. */
+/** In one transaction: they call one another. A role that is to own a function must be allowed to create one, only for this moment. */
 async function applyFunctions(
   run: Run,
   owners: readonly string[],
@@ -231,14 +232,14 @@ function isLockTrouble(error: unknown): boolean {
 }
 
 /**
- * All in one message. Sent one by one, the locks of an executed file would be held until this process has read the answer and
- * sent the commit: while the process is starved, frozen or cut off, no order could proceed.
+ * All in one message. If they were sent one by one, the locks of an executed file would be held until this process has read the
+ * answer and sent the commit: while the process is starved, frozen or cut off, no order could proceed.
  */
 async function applyAtOnce(client: pg.Client, text: string) {
   try {
     await client.query(`begin;\nset local lock_timeout = ${LOCK_WAIT_MS_MAX};\n${text}\n;commit`)
   } catch (error) {
-    // A connection that broke has rolled back already; the error that counts is the first one.
+    // // A broken connection has rolled back already; the first error is the one that matters.
     await client.query('rollback').catch(() => {})
     throw error
   }

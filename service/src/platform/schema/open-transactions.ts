@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { conflictsWith, type LockMode } from './statement-effects.ts'
 import type { PlannedStep } from './upgrade-plan.ts'
 
-/** A transaction that was open at both looks and that a pending step would have to wait for. */
+/** A transaction that was open in both samples and that a pending step would have to wait for. */
 export interface OpenTransaction {
   /** Null of a prepared transaction. */
   readonly pid: number | null
@@ -13,12 +13,12 @@ export interface OpenTransaction {
   readonly state: string | null
   /** Null when this role may not see it. */
   readonly transaction_s: number | null
-  /** Tables it holds a lock on that is in the way; empty when only index builds wait, for its snapshot. */
+  /** Tables on which it holds a conflicting lock; empty when only index builds wait, for its snapshot. */
   readonly tables: readonly string[]
 }
 
 interface Row {
-  /** Names the transaction, not the session. */
+  /** Identifies the transaction, not the session. */
   readonly transaction: string
   readonly pid: number | null
   readonly application_name: string | null
@@ -26,14 +26,15 @@ interface Row {
   readonly state: string | null
   readonly transaction_s: number | null
   readonly is_autovacuum: boolean
-  /** False for a transaction that is open and idle without a snapshot: no build of an index waits for it. */
+  /** False for a transaction that is open and idle without a snapshot: no index build waits for it. */
   readonly may_hold_snapshot: boolean
   readonly locks: readonly { table: string; mode: string }[]
 }
 
 /**
- * Looks twice, because sales are made of transactions that last milliseconds: only what is still open at the second look would make
- * `migrate` wait. A build of an index waits for every open transaction, a lock only for those that hold another one on its table.
+ * Takes two samples, because sales are made of transactions that last milliseconds: only a transaction that is open in both would
+ * make `migrate` wait. An index build waits for every open transaction, a lock only for those that hold a conflicting one on its
+ * table.
  */
 export async function findOpenTransactions(
   client: pg.Client,
@@ -86,8 +87,9 @@ async function look(client: pg.Client): Promise<Row[]> {
 }
 
 /**
- * Locks are visible to every role, states and ages only to roles with pg_read_all_stats. Each transaction holds a lock on its own virtual id;
- * a prepared one has no session and only its locks. pg_locks writes AccessShareLock where the documentation writes ACCESS SHARE.
+ * Locks are visible to every role, states and ages only to roles with pg_read_all_stats. Each transaction holds a lock on its own
+ * virtual id; a prepared one has no session and only its locks. pg_locks writes AccessShareLock where the documentation writes
+ * ACCESS SHARE.
  */
 const OPEN_TRANSACTIONS = `
   with here as (select oid from pg_database where datname = current_database()),

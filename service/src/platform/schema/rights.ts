@@ -1,4 +1,7 @@
-/** What one database role may do, from a file in service/schema/rights: one line for each table, and one with the functions it may call. */
+/**
+ * The rights of one database role, from a file in service/schema/rights: one line for each table, and one with the functions it may
+ * call.
+ */
 export interface Rights {
   readonly role: string
   /** By table and action: the columns, or true for the whole table. */
@@ -33,7 +36,7 @@ export function parseRights(name: string, text: string): Rights {
   return { role, tables, functions: functions?.split(', ') ?? [] }
 }
 
-/** Gives the roles what is in their files, and takes everything else from them. */
+/** Grants the roles what is in their files, and revokes everything else. */
 export function rightsSql(all: readonly Rights[]): string {
   const roles = all.map(({ role }) => role)
   return [
@@ -52,7 +55,7 @@ function describe(actions: ReadonlyMap<Action, true | readonly string[]>): strin
     .join(', ')
 }
 
-/** Of what the migrating role owns: an extension may have put its own tables and functions into the same schema. */
+/** Only for objects that the migrating role owns: an extension may have put its own tables and functions into the same schema. */
 const revokeAll = (roles: readonly string[]) => `
 do $$
 declare

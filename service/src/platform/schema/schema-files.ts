@@ -16,7 +16,7 @@ export interface Migration {
   readonly isTransactional: boolean
 }
 
-/** What is applied again when it changed: a function, or the rights of all roles. */
+/** Applied again whenever it changed: a function, or the rights of all roles. */
 export interface SqlFunction {
   /** Below the folder of functions, such as orders/place_orders.sql; or `rights`. */
   readonly path: string
@@ -28,9 +28,9 @@ export interface Schema {
   readonly migrations: readonly Migration[]
   /** The rights come last: they are about all tables and functions. */
   readonly functions: readonly SqlFunction[]
-  /** Roles that have to be there before a migration. */
+  /** Roles that must exist before a migration. */
   readonly roles: readonly string[]
-  /** Those of them that own functions, so whoever migrates has to be a member of them. */
+  /** Those of them that own functions, so the migrating role must be a member of them. */
   readonly owners: readonly string[]
 }
 
@@ -55,7 +55,7 @@ export async function readSchema(folder: URL): Promise<Schema> {
   }
 }
 
-/** The newest version that programs of this release cannot do without; functions are applied as soon as it is reached. */
+/** The newest version that programs of this release need; functions are applied as soon as it is reached. */
 export function neededVersion(migrations: readonly Migration[]): number {
   return migrations.findLast(({ isNeeded }) => isNeeded)?.number ?? 0
 }
@@ -87,7 +87,7 @@ async function readFunctions(folder: URL): Promise<SqlFunction[]> {
           throw new Error(`Function file ${path} is not where it belongs: expected <module>/<function>.sql.`)
         }
         const text = await readFile(new URL(path, folder), 'utf8')
-        // PostgreSQL lets everybody call a new function. Without arguments, this also fails if the name is not unique.
+        // // PostgreSQL lets every role call a new function. Without arguments, this also fails if the name is not unique.
         const revoke = `revoke execute on function ${basename(path, '.sql')} from public`
         return { path, checksum: checksumOf(text), text: `${text}\n;${revoke}` }
       }),

@@ -10,14 +10,14 @@ export interface Recorded {
 }
 
 interface RecordedFile {
-  /** Null of a function. */
+  /** Null for a function. */
   readonly number: number | null
   readonly name: string
   readonly checksum: string
   readonly compatible_with: number | null
 }
 
-/** The database is not one that this program can work on; the message says why and what to do. */
+/** This program cannot work on the database; the message says why and what to do. */
 class SchemaError extends Error {
   override readonly name = 'SchemaError'
 }
@@ -43,8 +43,8 @@ export async function schemaMismatchAt(url: string, folder: URL): Promise<string
 }
 
 /**
- * What every program asks when it starts: can it work on this database? It can when the database has all the program needs, and when
- * every later migration has declared that programs of this version still work. Returns why not, or nothing.
+ * The check of every program when it starts: can it work on this database? It can when the database has all the program needs, and
+ * every later migration has declared that programs of this version still work. Returns why not, or undefined.
  */
 export async function schemaMismatch(query: Query, folder: URL): Promise<string | undefined> {
   const schema = await readSchema(folder)
@@ -70,7 +70,7 @@ function missingFrom(recorded: Recorded, schema: Schema): string | undefined {
   if (outdated === undefined) return undefined
   return (
     `The database is at version ${version}, but its ${outdated.path === 'rights' ? 'rights are not those' : `function ${outdated.path} is not the one`} of this program: ` +
-    'a migration did not come to its end. Run "shopwire-admin migrate" of this release.'
+    'a migration did not finish. Run "shopwire-admin migrate" of this release.'
   )
 }
 
@@ -87,7 +87,7 @@ export async function readRecorded(query: Query): Promise<Recorded> {
   }
 }
 
-/** The same as a text instead of an error, for a report that goes on. */
+/** The same as a text instead of an error, for a report that continues. */
 export function whyRefused(files: readonly Migration[], recorded: Recorded): string | undefined {
   try {
     checkRecorded(files, recorded)
@@ -98,7 +98,7 @@ export function whyRefused(files: readonly Migration[], recorded: Recorded): str
   }
 }
 
-/** Throws when these files are not the ones the database was made with, or too old for it. */
+/** Throws when the database was made with other files, or is too old. */
 export function checkRecorded(files: readonly Migration[], { migrations: done }: Recorded): void {
   for (const [n, was] of done.slice(0, files.length).entries()) {
     if (files[n]?.checksum !== was.checksum) {
@@ -120,7 +120,7 @@ export function checkRecorded(files: readonly Migration[], { migrations: done }:
   }
 }
 
-/** Functions that the database has in another form than these files. None when it is newer: then its functions are the newer ones. */
+/** Functions that differ between the database and these files. None when the database is newer: then its functions are the newer ones. */
 export function outdatedFunctions({ migrations, functions }: Schema, recorded: Recorded) {
   if (recorded.migrations.length > migrations.length) return []
   return functions.filter(({ path, checksum }) => recorded.functions.get(path) !== checksum)

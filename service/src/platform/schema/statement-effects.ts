@@ -12,19 +12,19 @@ export const LOCK_MODES = [
 export type LockMode = (typeof LOCK_MODES)[number]
 
 /**
- * What a statement does with the rows of a table while it holds the lock: nothing, reads them all, builds an index of them, writes the
- * table anew, changes rows. `unknown` is a statement that this file cannot read.
+ * What a statement does with the rows of a table while it holds the lock: nothing, reads them all, builds an index, rewrites the
+ * table, changes rows. `unknown` is a statement that this file cannot parse.
  */
 export type Work = 'none' | 'scan' | 'index' | 'rewrite' | 'rows' | 'unknown'
 
-/** One statement of a migration and one table that was there before it. */
+/** The effect of one statement of a migration on one table that existed before it. */
 export interface Effect {
   readonly table: string
   readonly lock: LockMode
   readonly work: Work
 }
 
-/** What the statements cannot say by themselves. */
+/** What the statements alone do not tell. */
 export interface Known {
   readonly tables: ReadonlySet<string>
   /** By name of the index. */
@@ -32,9 +32,9 @@ export interface Known {
 }
 
 /**
- * The locks that a file takes and the work it does under them, on tables that exist before it. Read from the text: running the file to
- * find out would take the locks. What is not recognised counts as the strongest lock on every table that the statement names. A test
- * compares the result for every migration with what PostgreSQL really locks.
+ * The locks that a file takes, and the work it does under them, on tables that exist before it. Parsed from the text: running the
+ * file to find out would take the locks. A statement that is not recognised counts as the strongest lock on every table that it
+ * names. A test compares the result for every migration with what PostgreSQL really locks.
  */
 export function effectsOf(text: string, known: Known): Effect[] {
   return statementsOf(text)
@@ -42,7 +42,7 @@ export function effectsOf(text: string, known: Known): Effect[] {
     .filter(({ table }) => known.tables.has(table))
 }
 
-/** Which locks, held by another session, a request for this one has to wait for. */
+/** Which locks of other sessions a request for this one has to wait for. */
 export function conflictsWith(mode: LockMode): readonly LockMode[] {
   const all = LOCK_MODES
   return {
@@ -107,7 +107,7 @@ function effectsOfStatement(statement: string, known: Known): readonly Effect[] 
     .map((table) => effect(table, undefined, 'unknown'))
 }
 
-/** Forms of ALTER TABLE that do with a weaker lock, or that have to look at every row. Any other is a change of the catalogue only. */
+/** Forms of ALTER TABLE that need only a weaker lock, or that have to read every row. Any other changes only the catalogue. */
 const ALTERATIONS: readonly (readonly [RegExp, LockMode, Work])[] = [
   [form('validate constraint '), 'SHARE UPDATE EXCLUSIVE', 'scan'],
   [form('(?:set|reset) ?\\('), 'SHARE UPDATE EXCLUSIVE', 'none'],
@@ -136,7 +136,7 @@ function ofAlterTable(table: string | undefined, rest = ''): Effect[] {
   })
 }
 
-/** A foreign key locks the table it refers to as well: it gets triggers. */
+/** A foreign key also locks the table it refers to, which gets triggers. */
 function ofReferences(text = ''): Effect[] {
   const found = text.matchAll(new RegExp(`\\breferences ${NAME}`, 'gi'))
   return [...found].map(([, table]) => effect(table, 'SHARE ROW EXCLUSIVE'))
@@ -155,11 +155,11 @@ function statementsOf(text: string): string[] {
   return splitOutside(text.replace(/--.*$/gm, ''), ';')
 }
 
-/** Splits where the separator is outside of quotes, dollar quotes and parentheses. */
+/** Splits where the separator is outside quotes, dollar quotes and parentheses. */
 function splitOutside(text: string, separator: string): string[] {
   const parts: string[] = []
   let [depth, from] = [0, 0]
-  // A quoted text is one token, so nothing in it is looked at.
+  // // A quoted text is one token; its contents are skipped.
   for (const { 0: token, index } of text.matchAll(/\$(\w*)\$.*?\$\1\$|'(?:[^']|'')*'|"[^"]*"|[(),;]/gs)) {
     if (token === '(') depth += 1
     if (token === ')') depth -= 1

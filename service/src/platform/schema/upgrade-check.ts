@@ -16,12 +16,12 @@ import {
   readTables,
 } from './upgrade-plan.ts'
 
-/** What `migrate` of this program would do to a database, and whether now is a good moment. Finding out changes nothing. */
+/** What `migrate` of this program would do to a database, and whether now is a good moment. The check changes nothing. */
 export interface UpgradeCheck {
   readonly go: boolean
-  /** Why not; each says what to do. */
+  /** Why it should not run; each says what to do. */
   readonly reasons: readonly string[]
-  /** Worth knowing, and no reason to stop. */
+  /** Worth knowing, but no reason to stop. */
   readonly warnings: readonly string[]
   readonly database_version: number
   readonly program_version: number
@@ -29,14 +29,14 @@ export interface UpgradeCheck {
   readonly functions: PlannedFunctions
   readonly estimate: {
     readonly seconds: number
-    /** The longest time that calls wait in one go. */
+    /** The longest time that requests wait at once. */
     readonly pause_seconds: number
     readonly rates: typeof RATES
   }
   readonly programs: {
     /** Programs of this version and later work on the database afterwards. */
     readonly oldest_version: number
-    /** Those of the version that the database has now: they go on beside the new ones, and can be started again. */
+    /** Programs of the version that the database has now: they continue beside the new ones, and can be started again. */
     readonly way_back_open: boolean
     readonly closed_by: readonly string[]
   }
@@ -47,12 +47,12 @@ export interface UpgradeCheck {
 }
 
 export interface UpgradeCheckOptions {
-  /** Between the two looks at open transactions. */
+  /** Between the two samples of open transactions. */
   readonly lookMs: number
   /** The longest pause that callers may meet. */
   readonly pauseSecondsMax: number
   readonly isOneWayAccepted: boolean
-  /** On the volume of the database; PostgreSQL cannot say it. */
+  /** On the volume of the database; PostgreSQL cannot report it. */
   readonly diskFreeBytes?: number | undefined
 }
 
@@ -66,7 +66,7 @@ export async function checkUpgrade(
 ): Promise<UpgradeCheck> {
   const schema = await readSchema(folder)
   const client = new pg.Client({ connectionString: url, application_name: 'shopwire-upgrade-check' })
-  // A session that the server ends fails the next query; without a listener it would end the process without a word.
+  // // A session that the server ends fails the next query; without a listener it would end the process silently.
   client.on('error', () => {})
   await connectClient(client)
   try {
@@ -150,7 +150,7 @@ function reasonsToStop(found: Found, options: UpgradeCheckOptions): string[] {
     ...found.blockers.map(describeOpen),
     closing !== undefined &&
       !isOneWayAccepted &&
-      `Programs of version ${found.version} do not work after ${closing}: they have to be stopped before, and there is no way back but a ` +
+      `Programs of version ${found.version} do not work after ${closing}: stop them first. The only way back is a ` +
         'restored backup. Read the release notes, take a backup, and allow it with "--one-way".',
     found.pauseSeconds > pauseSecondsMax &&
       `Calls would wait for about ${found.pauseSeconds} s in one go, and ${pauseSecondsMax} s are allowed. Close the store for that time with ` +

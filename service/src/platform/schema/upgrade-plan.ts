@@ -13,10 +13,10 @@ import {
 export interface PlannedMigration {
   readonly name: string
   readonly description: string
-  /** What its head says about programs of the release before. */
+  /** What its header says about programs of the release before. */
   readonly notes: readonly string[]
   readonly compatible_with: number
-  /** False: programs start without it, so it may run after they did. */
+  /** False: programs start without it, so it may run after they have started. */
   readonly is_needed: boolean
   readonly steps: readonly PlannedStep[]
   readonly seconds: number
@@ -28,7 +28,7 @@ export interface PlannedFunctions {
   readonly seconds: number
 }
 
-/** One table that is there before the step: the strongest lock on it, and the work done under it. */
+/** One table that exists before the step: the strongest lock on it, and the work done under it. */
 export interface PlannedStep {
   readonly table: string
   readonly lock: LockMode
@@ -57,7 +57,7 @@ export const RATES = {
   changed_rows_per_s: 5_000,
   seconds_per_file: 1,
 } as const
-/** An index is smaller than its table; sorting may write as much again, and so does the WAL. The same holds for a table written anew. */
+/** An index is smaller than its table; sorting may write as much again, and so does the WAL. The same holds for a rewritten table. */
 const DISK_PER_BYTE = 3
 const BYTES_PER_MB = 1_000_000
 /** Of a row, for tables that were never analysed. */
@@ -114,7 +114,7 @@ export function planFunctions(replaced: readonly SqlFunction[], tables: Tables):
   }
 }
 
-/** How long calls wait for the file: it holds all its locks until it ends. */
+/** How long requests wait for the file: it holds all its locks until it ends. */
 export function pauseOf({ steps, seconds }: PlannedMigration): number {
   const isLong = seconds > RATES.seconds_per_file
   return isLong && steps.some(({ blocks }) => blocks !== 'nothing') ? seconds : 0
@@ -149,7 +149,7 @@ function secondsFor(work: Work, { rows, bytes }: TableSize): number {
     case 'scan':
       return mb / RATES.scan_mb_per_s
     case 'index':
-      // Built beside the sales, the table is read a second time.
+      // // An index built concurrently reads the table a second time.
       return mb / RATES.index_mb_per_s + mb / RATES.scan_mb_per_s
     case 'rows':
       return (rows ?? bytes / ROW_BYTES_MIN) / RATES.changed_rows_per_s

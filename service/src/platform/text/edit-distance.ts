@@ -1,4 +1,4 @@
-/** Levenshtein: how many letters have to be added, removed or replaced to make one text of the other. */
+/** Levenshtein distance: how many letters have to be added, removed or replaced to turn one text into the other. */
 export function editDistance(a: string, b: string): number {
   let above = Array.from({ length: b.length + 1 }, (_, n) => n)
   for (const [row, letter] of [...a].entries()) {

@@ -24,7 +24,7 @@ export class JsonError extends Error {
 
 /**
  * Parses JSON so that no two parsers can disagree about it: UTF-8 without a byte order mark, no duplicate names in an object,
- * integers only, no lone surrogates or NUL, a bounded depth. `JSON.parse` takes the last of two equal names and rounds long ids.
+ * integers only, no lone surrogates or NUL, a bounded depth. `JSON.parse` keeps the last of two equal names and rounds long ids.
  * 1.0 is read as 1, because some languages write every number like that.
  */
 export function parseStrictJson(bytes: Uint8Array): JsonValue {
@@ -150,7 +150,7 @@ class Reader<Num> {
       this.#space()
       if (this.#text[this.#at] !== '"') throw this.#wrong('a name in double quotes')
       const name = this.#string()
-      if (name in object) throw new JsonError(`The name ${quote(name)} stands twice in one object.`)
+      if (name in object) throw new JsonError(`The name ${quote(name)} appears twice in one object.`)
       this.#space()
       if (!this.#take(':')) throw this.#wrong('":"')
       object[name] = this.value(depth + 1)

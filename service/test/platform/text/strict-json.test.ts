@@ -27,7 +27,7 @@ describe('threat 39: duplicate names in an object are refused', () => {
     ['{"__proto__":1,"__proto__":2}', '__proto__'],
     ['{"é":1,"\\u00e9":2}', 'é'],
   ])('%s', (text, name) => {
-    expect(complaint(text)).toContain(`${JSON.stringify(name)} stands twice`)
+    expect(complaint(text)).toContain(`${JSON.stringify(name)} appears twice`)
   })
 
   test('names that only look alike are different names', () => {
