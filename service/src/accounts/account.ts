@@ -37,7 +37,7 @@ export async function setAccountStatus(tx: Tx, id: string, status: AccountStatus
   return account
 }
 
-/** Returns the name before. */
+/** Returns the previous name. */
 export async function renameAccount(tx: Tx, id: string, name: string): Promise<string> {
   assertName(name)
   const renamed = await updateAccountName(tx, id, name)
@@ -51,7 +51,7 @@ export async function getAccount(db: Queryable, id: string): Promise<Account> {
   return account
 }
 
-/** For what a closed account cannot have any more. */
+/** For actions that a closed account no longer allows. */
 export function assertOpen({ id, closed_at }: Account): void {
   if (closed_at)
     throw refuse(

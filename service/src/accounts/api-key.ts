@@ -81,7 +81,7 @@ export async function renameKey(
 
 /**
  * Makes a second live key with the scopes and the name of this one, which stays valid under another name until it is revoked: the
- * caller's servers can change over one after the other.
+ * caller's servers can switch over one after the other.
  */
 export async function rotateKey(
   tx: Tx,
@@ -97,7 +97,7 @@ export async function rotateKey(
   if (replacement)
     throw refuse(
       'conflict',
-      `This key is being rotated out already: the key ${replacement.id} replaces it. Revoke one of the two first.`,
+      `This key is being rotated already: the key ${replacement.id} replaces it. Revoke one of the two first.`,
     )
   const renamedTo = `${[...before.name].slice(0, NAME_LENGTH_MAX - ROTATED.length).join('')}${ROTATED}`
   await updateKeyName(tx, account_id, id, renamedTo)

@@ -1,2 +1,2 @@
-/** Statements whose time is measured one by one; this module counts nothing else. */
+/** Statements measured by name; this module has no other metrics. */
 export const ACCOUNT_STATEMENTS = { readKey: 'read_key' } as const

@@ -10,7 +10,7 @@ export interface Account {
   readonly status: AccountStatus
   readonly access_version: number
   readonly created_at: Date
-  /** Not null: closed for good. */
+  /** Not null: closed permanently. */
   readonly closed_at: Date | null
 }
 
@@ -64,7 +64,7 @@ export const updateAccountStatus = (tx: Queryable, id: string, status: AccountSt
      where id = ${id}
     returning id, name, status, access_version, created_at, closed_at`)
 
-/** Raises the access version too: API processes keep the name with the keys of the account. */
+/** Raises the access version too, because API processes cache the name with the keys of the account. */
 export const updateAccountName = (tx: Queryable, id: string, name: string) =>
   tx.maybeOne<{ before: string }>(sql`
     update accounts a
@@ -110,7 +110,7 @@ export const selectKeys = (db: Queryable, account_id: string) =>
      where account_id = ${account_id}
      order by created_at, id`)
 
-/** Locks the key until the end of the transaction: two changes of one key follow each other. */
+/** Locks the key until the end of the transaction, so that changes of one key happen in sequence. */
 export const lockKey = (tx: Queryable, account_id: string, id: string) =>
   tx.maybeOne<ApiKey>(sql`
     select account_id, id, name, scopes, created_at, revoked_at, rotated_from

@@ -1,8 +1,8 @@
 import { type Queryable, sql } from '../platform/database/db.ts'
 
 /**
- * An address of nobody in the team that an account wants its balance alerts sent to. Whoever types one chooses who gets mail from us, so it gets
- * nothing but a link until its owner has opened that.
+ * An address outside the team to which an account wants its balance alerts sent. The account chooses who gets mail from us, so the
+ * address gets only a confirmation link until its owner has opened it.
  */
 export interface AlertAddress {
   readonly email: string
@@ -28,7 +28,7 @@ export const selectConfirmed = (tx: Queryable, account_id: string) =>
        and confirmed_at is not null
      order by email`)
 
-/** Of one that is waiting, an earlier link no longer works. Nothing is done to one that has confirmed. */
+/** For an address that is not confirmed yet, an earlier link stops working. A confirmed address is left alone. */
 export const putAddress = (
   tx: Queryable,
   wanted: { account_id: string; email: string; token_hash: Buffer; asked_at: Date },
@@ -47,7 +47,7 @@ export const deleteAddress = (tx: Queryable, account_id: string, email: string) 
      where account_id = ${account_id}
        and email = ${email}`)
 
-/** Once; undefined for a link that was used, replaced or withdrawn, or is too old. */
+/** Works once; undefined for a link that was used, replaced or withdrawn, or is too old. */
 export const confirmAddress = (tx: Queryable, account_id: string, token_hash: Buffer, nowMs: number) =>
   tx.maybeOne<{ email: string }>(sql`
     update alert_addresses

@@ -24,12 +24,12 @@ export interface BalanceAlert {
 
 const BATCH = 500
 const DAY_MS = 86_400_000
-/** Of one account, so each address gets no more from it: down and up again twice. */
+/** Per account and day, so each address gets no more mails from it: down and up again twice. */
 export const ALERT_MAILS_PER_DAY_MAX = 6
 
 /**
- * The next state at this balance: approaching at one and a half times the threshold, below at the threshold, and back to ok only at twice
- * the threshold. In between it stays, so a balance that moves around a limit causes one mail, not one a minute.
+ * The next state at this balance: approaching at one and a half times the threshold, below at the threshold, and back to ok only at
+ * twice the threshold. In between it does not change, so a balance that moves around a limit causes one mail, not one a minute.
  */
 export function nextState(state: AlertState, balance_cents: number, threshold_cents: number): AlertState {
   if (balance_cents <= threshold_cents) return 'below'
@@ -65,14 +65,14 @@ function checkBalance(
     if (!alert || alert.threshold_cents === null) return false
     const { threshold_cents } = alert
     const balance_cents = await readBalance(tx, account_id)
-    // With another threshold the old state means nothing.
+    // // With a new threshold the old state means nothing.
     const isSameThreshold = alert.state_threshold_cents === threshold_cents
     const state = nextState(isSameThreshold ? alert.state : 'ok', balance_cents, threshold_cents)
     if (state === alert.state && isSameThreshold) return false
     const news = state !== 'ok' ? state : isSameThreshold ? 'recovered' : undefined
     const step = state === alert.state ? undefined : news
     const day = mailsOfDay(alert, nowMs)
-    // The state stays, so that nobody misses it: the mail comes with the next day, if it is still true then.
+    // // The state does not change, so no alert is missed: the mail is sent the next day, if it still applies then.
     if (step !== undefined && day.count >= ALERT_MAILS_PER_DAY_MAX) return false
     await updateState(tx, account_id, state, threshold_cents, new Date(nowMs))
     if (step === undefined) return true
@@ -128,7 +128,7 @@ export const upsertAlert = (
            person_ids = excluded.person_ids,
            updated_at = excluded.updated_at`)
 
-/** The same conditions as `nextState`, so that a run over all accounts returns those only that have news. */
+/** The same conditions as `nextState`, so that a run over all accounts returns only those whose state changes. */
 const selectChanging = (db: Queryable, after: string, limit: number) =>
   db.many<{ account_id: string }>(sql`
     select a.account_id

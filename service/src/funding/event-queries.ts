@@ -19,7 +19,7 @@ export interface PaymentEventRow {
   readonly received_at: Date
 }
 
-/** By the clock of the database, which also wrote when they are due: a process's clock has other digits, and may be wrong. */
+/** By the database's clock, which also wrote when they are due: a process's clock has another precision, and may be wrong. */
 export const selectDueSubjects = (db: Queryable, limit: number) =>
   db.many<{ provider: 'stripe'; subject: string }>(sql`
     select provider, subject
@@ -40,8 +40,8 @@ export const selectUndecided = (db: Queryable, provider: string, subject: string
      order by event_id`)
 
 /**
- * Those of `event_ids` that nobody has decided meanwhile. What came after the provider was asked is not among them: its answer says nothing
- * about that. In one statement and one order, so that two workers cannot wait for each other.
+ * Those of `event_ids` that have not been decided meanwhile. Events that arrived after the provider was asked are not among them:
+ * its answer does not cover them. In one statement and one order, so that two workers cannot deadlock.
  */
 export const lockUndecided = (tx: Queryable, provider: string, event_ids: readonly string[]) =>
   tx.many<PaymentEventRow>(sql`

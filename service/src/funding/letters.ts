@@ -20,10 +20,10 @@ export function creditedLetter(
       `The top-up ${printReference(top_up.reference)} by ${by} was credited: ${dollars(credited_cents)}.`,
       ...(credited_cents === top_up.amount_cents
         ? []
-        : [`${dollars(top_up.amount_cents)} had been asked for; what arrived was credited.`]),
+        : [`${dollars(top_up.amount_cents)} were requested; the amount that arrived was credited.`]),
       `The balance is now ${dollars(balance_cents)}.`,
       '',
-      `${top_up.created_by_name} asked for it. ${WHERE}`,
+      `${top_up.created_by_name} requested it. ${WHERE}`,
     ].join('\n'),
   }
 }
@@ -108,8 +108,8 @@ export function alertLetter(
 }
 
 /**
- * For addresses outside the team: by the account's id instead of its name, which the account may change to any text at any time, also to one that
- * is meant for whoever reads it.
+ * For addresses outside the team: with the account's id instead of its name, because the account may change its name at any time to
+ * any text, including a message to the recipient.
  */
 export function alertLetterToOthers(
   { id }: { readonly id: string },
@@ -117,12 +117,12 @@ export function alertLetterToOthers(
 ): Letter {
   const { subject, text } = alertLetter({ name: id }, step, facts)
   const why =
-    'This address was confirmed for these mails. Whoever looks after the account can remove it there.'
+    'This address was confirmed for these mails. The people who manage the account can remove it there.'
   return { subject, text: `${text}\n${why}` }
 }
 
 function lasts({ days, per_day_cents, days_left }: Burn): string {
-  if (days_left === null) return 'Nothing was spent lately, so it lasts for now.'
+  if (days_left === null) return 'Nothing was spent lately, so it is not running out.'
   const average = days === 1 ? 'what was spent in the last day' : `the average of the last ${days} days`
   const left =
     days_left === 0 ? 'less than a day' : days_left === 1 ? 'about 1 day' : `about ${days_left} days`

@@ -6,12 +6,12 @@ export function fundingMetrics(registry: MetricRegistry) {
   return {
     paymentReviews: registry.reading(WORKER, {
       name: 'shopwire_payment_reviews',
-      help: 'Payments about which provider and ledger differ and only a person can decide.',
+      help: 'Payments on which provider and ledger disagree, and that only an operator can decide.',
       action: 'shopwire-admin topups list says why for each; see "Funding" in the documentation.',
     }),
     paymentProviderCalls: registry.counter(WORKER, {
       name: 'shopwire_payment_provider_calls_total',
-      help: 'Questions to the payment provider: answered, or failed because it did not answer or refused our key.',
+      help: 'Requests to the payment provider: answered, or failed because it did not answer or refused our key.',
       action:
         'Failures alone: card money waits. Read the log of the workers, then the status page of the provider.',
       labels: { outcome: ['answered', 'failed'] },

@@ -6,7 +6,8 @@ export interface Letter {
 }
 
 /**
- * Writes to people of an account, in the transaction that makes the news true. Who they are is known a layer above: the programs connect it.
+ * Writes to members of an account, in the transaction that makes the news true. The module that knows them is a layer above: the
+ * programs connect it.
  */
 export interface Notify {
   /** To those who may act on money: owners and finance. */
@@ -14,8 +15,8 @@ export interface Notify {
   /** To this person, as long as they are a member. */
   member(tx: Tx, account_id: string, person_id: string, letter: Letter): Promise<void>
   /**
-   * To these members, as long as they are members and have confirmed their address, and to these other addresses, which have confirmed too.
-   * Nobody gets both letters.
+   * To these members, as long as they are members and have confirmed their address, and to these other addresses, which have
+   * confirmed too. Each recipient gets one mail.
    */
   chosen(
     tx: Tx,

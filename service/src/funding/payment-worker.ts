@@ -36,28 +36,28 @@ export interface PaymentWorkerDeps {
 }
 
 export interface PaymentWorker {
-  /** Asks about every payment and page that an event is due for, and returns how many there were. */
+  /** Checks every payment and page that has a due event, and returns how many there were. */
   applyEvents(isStopped?: () => boolean): Promise<number>
-  /** Asks about top-ups that no event came for, and about those that a person has decided. Returns how many there were. */
+  /** Checks top-ups for which no event came, and those that an operator has decided. Returns how many there were. */
   lookAtTopUps(isStopped?: () => boolean): Promise<number>
-  /** Brings the ledger to what the provider says about one payment. */
+  /** Updates the ledger to what the provider reports about one payment. */
   settle(payment: string): Promise<void>
 }
 
 const BATCH = 50
 const RETRY_MS = 30_000
 const RETRY_MS_MAX = 3_600_000
-/** Stripe repeats events for three days; by then the page has ended, and the daily reconciliation has compared the payment. */
+/** Stripe repeats events for three days; by then the page has expired, and the daily reconciliation has compared the payment. */
 const EVENT_MS_MAX = 3 * 86_400_000
-/** The provider may show a refund in its event before it shows it in its list. */
+/** The provider may report a refund in an event before its list contains it. */
 const LISTED_MS_MAX = 10 * 60_000
 const LOOK_EVERY_MS = 15 * 60_000
-/** Another worker applied a later answer, each time. */
+/** Each time, another worker has applied a later answer. */
 const QUESTIONS_MAX = 5
 
 /**
- * Keeps the ledger equal to what payment providers say. An event is only a reason to ask: the answer is booked, for the whole payment, so
- * neither a repeated nor a reordered, lost or invented event moves money. An answer is applied only if no later one was.
+ * Keeps the ledger equal to what payment providers report. An event only triggers a query: the answer is booked, for the whole
+ * payment, so a repeated, reordered, lost or invented event moves no money. An answer is applied only if no later one was.
  */
 export function createPaymentWorker({ db, clock, log, provider, notify }: PaymentWorkerDeps): PaymentWorker {
   async function applyEvents(isStopped = () => false): Promise<number> {
@@ -74,7 +74,7 @@ export function createPaymentWorker({ db, clock, log, provider, notify }: Paymen
     }
   }
 
-  /** One that fails must not hold up the others. */
+  /** One that fails must not delay the others. */
   async function attempt(
     subject: string,
     waiting: readonly PaymentEventRow[],
@@ -94,12 +94,12 @@ export function createPaymentWorker({ db, clock, log, provider, notify }: Paymen
       await postponeEvents(db, provider.name, idsOf(waiting), RETRY_MS)
       log[error instanceof Unavailable ? 'warn' : 'error'](
         { subject, err: error },
-        'the payment provider could not be asked about a payment; it is asked again',
+        'a payment could not be read from the payment provider; it will be retried',
       )
     }
   }
 
-  /** While the provider does not answer at all, nothing else can be asked either. */
+  /** While the provider does not answer at all, the others would fail too. */
   async function attemptAlone(payment: string): Promise<void> {
     try {
       await settle(payment, [])
@@ -120,12 +120,12 @@ export function createPaymentWorker({ db, clock, log, provider, notify }: Paymen
       ? `${top_up.id} is paid on another page than ${page.session}`
       : `No account ${page.account_id} has a top-up ${page.top_up_id}`
     await db.transaction((tx) => review(tx, page.session, note))
-    // Whatever the event says of it: the payment is settled as the provider says.
+    // // Whatever the event reports: the payment is settled as the provider reports it now.
     if (subject !== page.session) return settle(subject, waiting)
     await db.transaction((tx) => decide(tx, waiting, 'applied', note))
   }
 
-  /** `waiting` are the events that were known before the question; what comes later is not decided by its answer. */
+  /** `waiting` are the events known before the query; its answer does not decide events that arrived later. */
   async function settle(payment: string, waiting: readonly PaymentEventRow[], named?: TopUp): Promise<void> {
     let known = named ?? (await selectTopUpOfPayment(db, provider.name, payment))
     for (let questions = 0; questions < QUESTIONS_MAX; questions += 1) {
@@ -135,7 +135,7 @@ export function createPaymentWorker({ db, clock, log, provider, notify }: Paymen
       if (known?.id === payer.top_up_id && known.account_id === payer.account_id) {
         if (await applyAnswer(known, read, waiting)) return
       }
-      // Only now it is known whose it is, or another answer was applied: this one may be older than that.
+      // // Only now is it known whose payment it is, or another answer was applied: this one may be older.
       known = await selectTopUp(db, payer.account_id, payer.top_up_id)
       if (!known) {
         const note = `${payment} was paid for the top-up ${payer.top_up_id} of ${payer.account_id}, which is not in this store`
@@ -149,7 +149,7 @@ export function createPaymentWorker({ db, clock, log, provider, notify }: Paymen
     throw new Unavailable('payments', new Error(`${payment} is being settled by another worker`))
   }
 
-  /** False: another answer was applied since the question. */
+  /** False: another answer was applied since the query. */
   const applyAnswer = (asked: TopUp, read: ReadPayment, waiting: readonly PaymentEventRow[]) =>
     db.transaction(async (tx) => {
       const events = await lockUndecided(tx, provider.name, idsOf(waiting))
@@ -184,13 +184,13 @@ export function createPaymentWorker({ db, clock, log, provider, notify }: Paymen
       )
       return
     }
-    const note = isMissing ? `The provider knows no ${reference} of ${read.payment}` : null
+    const note = isMissing ? `The provider has no ${reference} of ${read.payment}` : null
     await decideEvent(tx, event, 'applied', note)
     if (note !== null) await review(tx, event.event_id, note)
   }
 
   async function notOurs(payment: string, known: TopUp | undefined, waiting: readonly PaymentEventRow[]) {
-    const note = `${known?.id} was paid by ${payment}, which the provider does not know as a payment of this store`
+    const note = `${known?.id} was paid by ${payment}, which the provider does not list as a payment of this store`
     await db.transaction(async (tx) => {
       await decide(tx, waiting, 'ignored', `${payment} is no payment of this store`)
       await keepReviews(tx, payment, known ? [note] : [], known)
@@ -201,7 +201,7 @@ export function createPaymentWorker({ db, clock, log, provider, notify }: Paymen
     let looked = 0
     for (const top_up of await selectToLookAt(db, provider.name, BATCH)) {
       if (isStopped()) break
-      // Before the question, so that one that always fails comes last the next time.
+      // // Before the query, so that a top-up that always fails comes last the next time.
       await postponeLook(db, top_up, LOOK_EVERY_MS)
       await attempt(top_up.provider_session ?? top_up.id, [], () => lookAt(top_up, []))
       looked += 1
@@ -209,7 +209,7 @@ export function createPaymentWorker({ db, clock, log, provider, notify }: Paymen
     return looked
   }
 
-  /** Asks about the page of a top-up and about the payment that was made there. */
+  /** Reads the page of a top-up, and the payment that was made there. */
   async function lookAt(top_up: TopUp, waiting: readonly PaymentEventRow[]): Promise<void> {
     const session = top_up.provider_session ?? ''
     let page = await provider.readSession(session)
@@ -225,7 +225,7 @@ export function createPaymentWorker({ db, clock, log, provider, notify }: Paymen
       if (!now) return
       const isOpen = now.state === 'pending'
       const decided_at = new Date(clock.nowMs())
-      const note = `The provider knows no page ${session}`
+      const note = `The provider has no page ${session}`
       if (page === null && isOpen) await updateTopUp(tx, now, { state: 'review', decided_at, note })
       if (isOpen && (page?.state === 'expired' || page?.state === 'failed'))
         await updateTopUp(tx, now, { state: page.state, decided_at })
@@ -255,7 +255,7 @@ export function createPaymentWorker({ db, clock, log, provider, notify }: Paymen
       top_up_id: top_up?.id ?? null,
     })
 
-  /** What is found now is open, and what was found before and is not found any more is closed. */
+  /** Opens the differences found now, and closes earlier ones that no longer exist. */
   async function keepReviews(
     tx: Tx,
     subject: string,
@@ -275,6 +275,6 @@ export function createPaymentWorker({ db, clock, log, provider, notify }: Paymen
 }
 
 const NOTE_LENGTH_MAX = 500
-const NEEDS_A_PERSON = 'a payment needs a person: see "shopwire-admin topups list"'
+const NEEDS_A_PERSON = 'a payment needs a decision by an operator: see "shopwire-admin topups list"'
 
 const idsOf = (events: readonly PaymentEventRow[]) => events.map(({ event_id }) => event_id)

@@ -2,15 +2,15 @@ import { Refusal } from '../platform/trouble.ts'
 import type { FundingMetrics } from './metrics.ts'
 import type { PaymentProvider } from './provider.ts'
 
-/** Another worker may ask what this one could not: after this time without a question nobody knows. */
+/** Another worker may succeed where this one failed: after this time without a request the state is unknown. */
 const KNOWN_MS_MAX = 5 * 60_000
 
 export interface WatchedProvider extends PaymentProvider {
-  /** Why card money waits; undefined while the provider answers, or when it was not asked for a while. */
+  /** Why card money waits; undefined while the provider answers, or when no request was made for a while. */
   problem(): string | undefined
 }
 
-/** The same provider; its answers are counted, and so is each time there was none. */
+/** Wraps the provider to count its answers and its failures. */
 export function watchProvider(
   provider: PaymentProvider,
   { paymentProviderCalls: calls }: Pick<FundingMetrics, 'paymentProviderCalls'>,

@@ -1,33 +1,36 @@
-/** What an event of a payment provider points to. Nothing of it is believed but that somebody should look. Kept as JSON in `payment_events`. */
+/**
+ * The object that an event of a payment provider refers to. Its content is not trusted: it only triggers a query. Stored as JSON in
+ * `payment_events`.
+ */
 export interface PaymentFact {
   /** The provider's name for what happened. */
   readonly what: string
   /** The refund or dispute that it is about. */
   readonly reference?: string
-  /** The page that it is about, and whose it is. */
+  /** The page that it is about, and its account. */
   readonly page?: Payer & { readonly session: string }
 }
 
 export interface PaymentEvent {
   readonly event_id: string
-  /** The payment it is about, or the page of it while there is none. */
+  /** The payment it is about; before there is one, its page. */
   readonly subject: string
   readonly fact: PaymentFact
 }
 
-/** Whose payment it is, by what was told to the provider when its page was opened. */
+/** Whose payment it is, by the metadata that the provider got when the page was opened. */
 export interface Payer {
   readonly account_id: string
   readonly top_up_id: string
 }
 
-/** A payment page, as the provider describes it when asked. */
+/** A payment page, as the provider reports it. */
 export interface ReadSession {
   readonly payment: string | null
   readonly state: 'open' | 'paid' | 'processing' | 'failed' | 'expired'
 }
 
-/** A payment with all that was taken back of it, as the provider describes it when asked. */
+/** A payment with all refunds and disputes, as the provider reports it. */
 export interface ReadPayment {
   readonly payment: string
   /** Undefined: a payment for something else. */
@@ -41,15 +44,15 @@ export interface ReadPayment {
 /** A refund or a dispute. */
 export interface ReadReversal {
   readonly kind: 'refund' | 'dispute'
-  /** The provider's id of it. */
+  /** The provider's id for it. */
   readonly reference: string
   readonly amount_cents: number
   readonly currency: string
-  /** The provider's own word. */
+  /** The status in the provider's own words. */
   readonly status: string
-  /** Whether the provider has taken money for it: not for an inquiry, and no longer after a failed refund or a dispute that was won. */
+  /** Whether the provider has taken money for it: not for an inquiry, and no longer after a failed refund or a won dispute. */
   readonly isTaken: boolean
-  /** No change of it is expected any more. */
+  /** It is final. */
   readonly isSettled: boolean
 }
 
@@ -63,17 +66,17 @@ export interface NewPayment {
   readonly email: string
 }
 
-/** What a provider lists by the time of its making. */
+/** What a provider lists by creation time. */
 export type Listed = 'payments' | 'refunds' | 'disputes'
 
 export interface ListWindow {
   readonly from: Date
   readonly until: Date
-  /** The last id of the page before. */
+  /** The last id of the previous page. */
   readonly after?: string | undefined
 }
 
-/** One of a list, with the payment that it belongs to. */
+/** An entry of a list, with the payment that it belongs to. */
 export interface ListedOne {
   readonly reference: string
   readonly payment: string
@@ -83,23 +86,23 @@ export interface ListedOne {
   readonly status: string
 }
 
-/** A provider that takes the payment on a page of its own and reports by signed events. */
+/** A provider that takes the payment on its own page and reports by signed events. */
 export interface PaymentProvider {
   readonly name: 'stripe'
   open(payment: NewPayment): Promise<{ readonly session: string; readonly url: string }>
-  /** Null: there is no such page, payment. */
+  /** Null: there is no such page or payment. */
   readSession(session: string): Promise<ReadSession | null>
   readPayment(payment: string): Promise<ReadPayment | null>
-  /** Nobody can pay on this page any more. Does nothing when it has ended already. */
+  /** Expires the page, so that it takes no payment any more. Does nothing when it has expired already. */
   endSession(session: string): Promise<void>
-  /** One page of them; `next` is missing on the last one. */
+  /** One page of the list; `next` is missing on the last one. */
   list(
     what: Listed,
     window: ListWindow,
   ): Promise<{ readonly found: readonly ListedOne[]; readonly next?: string }>
 }
 
-/** Turns a signed request of the provider into an event. Refuses when the signature does not fit; undefined: of no interest to us. */
+/** Turns a signed request of the provider into an event. Refuses it when the signature is wrong; undefined: not relevant here. */
 export type ReadEvent = (
   body: Buffer,
   signature: string | undefined,

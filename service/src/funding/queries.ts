@@ -67,7 +67,7 @@ export const selectTopUps = (db: Queryable, account_id: string, beforeId: string
      order by id desc
      limit ${limit}`)
 
-/** Those that wait for a person or for money, of all accounts, oldest first. */
+/** Those that wait for an operator or for money, of all accounts, oldest first. */
 export const selectOpenTopUps = (db: Queryable, limit: number) =>
   db.many<TopUp>(sql`
     select account_id, id, provider, amount_cents, state, reference, provider_session, provider_payment, created_by,
@@ -77,7 +77,7 @@ export const selectOpenTopUps = (db: Queryable, limit: number) =>
      order by created_at
      limit ${limit}`)
 
-/** By its id or its reference, of whichever account, for an operator. */
+/** By its id or its reference, in any account, for an operator. */
 export const selectTopUpNamed = (db: Queryable, id: string, reference: string | null) =>
   db.maybeOne<{ account_id: string; id: string }>(sql`
     select account_id, id
@@ -94,7 +94,7 @@ export const lockTopUp = (tx: Queryable, account_id: string, id: string) =>
        and id = ${id}
        for update`)
 
-/** The one that this payment has credited, or that waits for a person because of it. */
+/** The top-up that this payment has credited, or that waits for an operator because of it. */
 export const selectTopUpOfPayment = (db: Queryable, provider: ProviderName, payment: string) =>
   db.maybeOne<TopUp>(sql`
     select account_id, id, provider, amount_cents, state, reference, provider_session, provider_payment, created_by,
@@ -134,13 +134,13 @@ export const updateTopUp = (tx: Queryable, { account_id, id }: TopUp, decision: 
 
 type Credit = Booked & { readonly verdict: FundingVerdict }
 
-/** By the word of an operator. */
+/** On an operator's word. */
 export const callConfirmTopUp = (tx: Queryable, { account_id, id }: TopUp, booking: Booking) =>
   tx.one<Credit>(sql`
     select verdict, seq, balance_after_cents
       from confirm_top_up(${account_id}, ${id}, ${booking.change_cents}, ${booking.reference}, ${booking.note}, ${booking.created_at})`)
 
-/** By the word of its provider: with the amount that was asked for. */
+/** On its provider's word: with the requested amount. */
 export const callCreditPaidTopUp = (
   tx: Queryable,
   { account_id, id }: TopUp,
@@ -151,7 +151,7 @@ export const callCreditPaidTopUp = (
     select verdict, seq, balance_after_cents
       from credit_paid_top_up(${account_id}, ${id}, ${payment}, ${booking.note}, ${booking.created_at})`)
 
-/** Those whose provider has to be asked about them, by the clock of the database. */
+/** Those that have to be checked with their provider, by the clock of the database. */
 export const selectToLookAt = (db: Queryable, provider: ProviderName, limit: number) =>
   db.many<TopUp>(sql`
     select account_id, id, provider, amount_cents, state, reference, provider_session, provider_payment, created_by,
@@ -170,7 +170,7 @@ export const postponeLook = (db: Queryable, { account_id, id }: TopUp, waitMs: n
      where account_id = ${account_id}
        and id = ${id}`)
 
-/** Null: not again by itself. One that is due is left: somebody has decided something while the provider was asked. */
+/** Null: not again automatically. A top-up that is due again is left alone: an operator decided something during the query. */
 export const updateLookAt = (tx: Queryable, { account_id, id }: TopUp, waitMs: number | null) =>
   tx.run(sql`
     update top_ups
@@ -179,7 +179,7 @@ export const updateLookAt = (tx: Queryable, { account_id, id }: TopUp, waitMs: n
        and id = ${id}
        and (look_at is null or look_at > clock_timestamp())`)
 
-/** Another answer of the provider was applied: what was asked before it counts no longer. */
+/** Records that an answer of the provider was applied: answers to earlier queries no longer count. */
 export const countAnswer = (tx: Queryable, { account_id, id }: TopUp) =>
   tx.run(sql`
     update top_ups

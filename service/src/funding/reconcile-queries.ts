@@ -12,11 +12,11 @@ export interface Reconciliation {
   readonly asked: number
 }
 
-/** A refund can fail weeks after it was made, and an event be lost meanwhile: each run also compares this much again. */
+/** A refund can fail weeks after it was made, and its event be lost: each run also compares this much again. */
 const AGAIN_DAYS = 35
 const LEASE_S = 300
 
-/** The first comparison begins with the first card payment there can be. */
+/** The first comparison starts before the first possible card payment. */
 export const insertReconciliation = (db: Queryable, provider: ProviderName) =>
   db.run(sql`
     insert into payment_reconciliations (provider, compared_until)
@@ -24,7 +24,7 @@ export const insertReconciliation = (db: Queryable, provider: ProviderName) =>
      where not exists (select from payment_reconciliations where provider = ${provider})
         on conflict (provider) do nothing`)
 
-/** Undefined: not due, or another worker is at it. All of its times are those of the database. */
+/** Undefined: not due, or another worker runs it. All times are by the database's clock. */
 export const claimReconciliation = (db: Queryable, provider: ProviderName) =>
   db.maybeOne<Reconciliation>(sql`
     update payment_reconciliations
@@ -82,7 +82,7 @@ export const releaseReconciliation = (db: Queryable, provider: ProviderName) =>
        set leased_until = null
      where provider = ${provider}`)
 
-/** By the word of an operator, and after a recovery. */
+/** Requested by an operator, and after a recovery. */
 export const requestReconciliation = (tx: Queryable) =>
   tx.run(sql`
     update payment_reconciliations
@@ -124,7 +124,10 @@ export const selectReversalsNamed = (db: Queryable, references: readonly string[
       from top_up_reversals
      where provider_reference = any (${references}::text[])`)
 
-/** Credited by card and not compared by this run: those of its time, and those of any age with a refund or dispute that may still change. */
+/**
+ * Credited by card and not compared by this run: those of its period, and those of any age with a refund or dispute that may still
+ * change.
+ */
 export const selectUncompared = (
   db: Queryable,
   provider: ProviderName,

@@ -20,7 +20,7 @@ export interface ReconcileDeps {
   readonly db: Db
   readonly log: Log
   readonly provider: PaymentProvider
-  /** Brings the ledger to what the provider says about one payment, or leaves the difference for a person. */
+  /** Updates the ledger to what the provider reports about one payment, or leaves the difference to an operator. */
   settle(payment: string): Promise<void>
 }
 
@@ -30,9 +30,9 @@ const LEDGER_BATCH = 100
 type Stage = NonNullable<Reconciliation['stage']>
 
 /**
- * Compares everything that the provider has with everything that the ledger has, once a day and after a recovery: payments, refunds and
- * disputes by the time of their making at the provider, then what the ledger has and the provider did not list. What differs is settled
- * like an event of it. It goes on where it was stopped. To be called every minute; returns false when nothing was due.
+ * Compares everything that the provider has with everything that the ledger has, once a day and after a recovery: payments, refunds
+ * and disputes by their creation time at the provider, then entries of the ledger that the provider did not list. A difference is
+ * settled like an event. Resumes where it was stopped. Call it every minute; returns false when nothing was due.
  */
 export function createReconciliation({ db, log, provider, settle }: ReconcileDeps) {
   async function compareListed(what: Listed, run: Reconciliation): Promise<Progress> {

@@ -4,9 +4,9 @@ const RANDOM_LENGTH = 14
 const OWN_PREFIX = 'SW'
 
 /**
- * A creditor reference as ISO 11649 has it: `RF`, two check digits, and our part. Banks check the digits when it is typed in, so a mistyped
- * reference is found before the money is sent. Our part has digits only, for which every wrong digit and every two neighbours
- * swapped are found.
+ * A creditor reference by ISO 11649: `RF`, two check digits, and our part. Banks check the digits when it is typed in, so a
+ * mistyped reference is found before the money is sent. Our part has digits only: then every wrong digit and every swap of two
+ * neighbours is found.
  */
 export function newReference(digit: () => number = () => randomInt(10)): string {
   return withCheckDigits(`${OWN_PREFIX}${Array.from({ length: RANDOM_LENGTH }, digit).join('')}`)
@@ -16,7 +16,7 @@ export function withCheckDigits(body: string): string {
   return `RF${String(98 - remainder(`${body}RF00`)).padStart(2, '0')}${body}`
 }
 
-/** As people write it: spaces and lower case do not matter. Undefined when the check digits do not fit. */
+/** As people write it: spaces and lower case do not matter. Undefined when the check digits are wrong. */
 export function parseReference(text: string): string | undefined {
   const reference = text.replaceAll(/[\s-]/g, '').toUpperCase()
   if (!/^RF[0-9]{2}[0-9A-Z]{1,21}$/.test(reference)) return undefined

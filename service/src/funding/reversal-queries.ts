@@ -9,7 +9,7 @@ export interface Reversal {
   readonly kind: 'refund' | 'dispute'
   readonly provider_reference: string
   readonly provider_status: string
-  /** What the provider took; `amount_cents` is less where that is more than was credited. */
+  /** The amount that the provider took; `amount_cents` is less when that exceeds the credit. */
   readonly provider_cents: number
   readonly amount_cents: number
   readonly taken_cents: number
@@ -28,7 +28,7 @@ export const selectReversals = (db: Queryable, account_id: string, top_up_id: st
        and top_up_id = ${top_up_id}
      order by id`)
 
-/** What a provider took back. Returns what was booked of it; nulls: it was known before. */
+/** Books what a provider took back, and returns what was booked of it; nulls: it was booked before. */
 export const callTakeBack = (
   tx: Queryable,
   { account_id, id: top_up_id }: TopUp,
@@ -40,7 +40,7 @@ export const callTakeBack = (
       from take_back_top_up(${account_id}, ${top_up_id}, ${reversal.id}, ${kind}, ${reference}, ${status}, ${isSettled},
                             ${amount_cents}, ${reversal.created_at})`)
 
-/** The provider has it again. Null: it was returned before. */
+/** The provider has the money again. Null: it was returned before. */
 export const callReturnReversal = (
   tx: Queryable,
   { account_id, id }: Reversal,

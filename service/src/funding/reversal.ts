@@ -16,12 +16,13 @@ import {
   selectOwed,
 } from './reversal-queries.ts'
 
-/** In the audit log, for what happens without a person. */
+/** In the audit log, for automatic bookings. */
 const ACTOR = 'worker:funding'
 
 /**
- * Takes back what a provider took back by one refund or dispute, as far as the balance goes. What was spent already is owed, and the account
- * is suspended: a balance is never below zero. Returns how much was booked: less than was taken, where more was taken than credited.
+ * Takes back what a provider took back by one refund or dispute, as far as the balance goes. The part that was already spent is
+ * owed, and the account is suspended: a balance is never below zero. Returns how much was booked: less than was taken if more was
+ * taken than credited.
  */
 export async function takeBack(
   tx: Tx,
@@ -51,7 +52,7 @@ export async function takeBack(
   return amount_cents
 }
 
-/** The refund failed or the dispute was won: what it took is returned, and nothing of it is owed. */
+/** The refund failed or the dispute was won: the money it took is returned, and none of it is owed any more. */
 export async function giveBack(
   tx: Tx,
   top_up: TopUp,
@@ -66,7 +67,7 @@ export async function giveBack(
   await notify.treasurers(tx, top_up.account_id, returnedLetter(account, top_up, booked.kind, returned_cents))
 }
 
-/** An operator no longer expects what is owed: it was paid in another way, or is given up. */
+/** An operator settles what is owed: it was paid in another way, or is given up. */
 export async function writeOff(
   tx: Tx,
   { account_id, id }: Pick<Reversal, 'account_id' | 'id'>,

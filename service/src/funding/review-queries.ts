@@ -14,14 +14,14 @@ export interface NewReview extends Omit<Review, 'found_at'> {
   readonly provider: ProviderName
 }
 
-/** The same difference once; not again if somebody has decided it. */
+/** Records a difference once; not again if an operator has decided it. */
 export const insertReview = (tx: Queryable, review: NewReview) =>
   tx.run(sql`
     insert into payment_reviews (id, provider, subject, note, account_id, top_up_id)
     values (${review.id}, ${review.provider}, ${review.subject}, ${review.note}, ${review.account_id}, ${review.top_up_id})
         on conflict (provider, subject, note) do update set gone_at = null`)
 
-/** Differences of this subject that there are no longer. */
+/** Closes differences of this subject that no longer exist. */
 export const closeReviews = (
   tx: Queryable,
   provider: ProviderName,

@@ -11,8 +11,9 @@ import { credit } from './top-up.ts'
 const CURRENCY = 'usd'
 
 /**
- * Brings a locked top-up to what its provider says about one payment: credits it, takes back what was refunded or disputed, and returns what
- * the provider has again. The same answer twice changes nothing. Returns every difference that remains, for a person to decide.
+ * Updates a locked top-up to what its provider reports about one payment: credits it, takes back what was refunded or disputed, and
+ * returns what the provider has again. The same answer twice changes nothing. Returns every difference that remains, for an
+ * operator to decide.
  */
 export async function settlePayment(
   tx: Tx,
@@ -37,7 +38,7 @@ export async function settlePayment(
   }
   if (!read.isPaid) return []
   if (read.amount_cents !== top_up.amount_cents || read.currency !== CURRENCY) {
-    const note = `${read.amount_cents} ${read.currency} cents were paid, ${top_up.amount_cents} ${CURRENCY} cents were asked for`
+    const note = `${read.amount_cents} ${read.currency} cents were paid, ${top_up.amount_cents} ${CURRENCY} cents were requested`
     const decided_at = new Date(nowMs)
     await updateTopUp(tx, top_up, { state: 'review', decided_at, provider_payment: read.payment, note })
     return []
@@ -51,11 +52,11 @@ export async function settlePayment(
 export const paymentReference = ({ provider }: Pick<TopUp, 'provider'>, { payment }: { payment: string }) =>
   `${provider}:${payment}`
 
-/** A payment that credited nothing is a difference as long as the provider keeps something of it. */
+/** A payment that credited nothing is a difference as long as the provider holds any of it. */
 function differences({ payment, isPaid, amount_cents, reversals }: ReadPayment, why: string): string[] {
   const kept_cents = amount_cents - takenCents(reversals)
   return isPaid && kept_cents > 0
-    ? [`${dollars(kept_cents)} paid as ${payment} are at the provider and were not credited: ${why}`]
+    ? [`${dollars(kept_cents)} paid as ${payment} are with the provider and were not credited: ${why}`]
     : []
 }
 
@@ -75,9 +76,9 @@ async function settleReversals(
     .filter(({ provider_reference }) => !reversals.some(({ reference }) => reference === provider_reference))
     .map(
       ({ kind, provider_reference }) =>
-        `The provider no longer knows the ${kind} ${provider_reference} of ${payment}`,
+        `The provider no longer has the ${kind} ${provider_reference} of ${payment}`,
     )
-  // What was returned first, because no more is taken than was credited.
+  // // What was returned comes first, because no more is taken than was credited.
   for (const read of reversals.toSorted((a, b) => Number(a.isTaken) - Number(b.isTaken))) {
     const booked = known.find(({ provider_reference }) => provider_reference === read.reference)
     found.push(...(await settleReversal(tx, top_up, read, booked, notify, nowMs)))
@@ -101,11 +102,11 @@ async function settleReversal(
     return tooMuch(named, read.amount_cents - amount_cents)
   }
   if (read.isTaken && booked.returned_at !== null)
-    return [`${named} was returned to the customer and is "${read.status}" at the provider now`]
+    return [`${named} was returned to the customer, and is "${read.status}" at the provider now`]
   if (read.isTaken && read.amount_cents !== booked.provider_cents)
     return [`${named} was booked with ${dollars(booked.provider_cents)} before`]
   if (!read.isTaken && booked.returned_at === null) {
-    // Nobody would see money of an account that is closed, and erasing it would lose it.
+    // // Money credited to a closed account would stay unnoticed, and erasing the account would lose it.
     if ((await getAccount(tx, top_up.account_id)).closed_at !== null && booked.taken_cents > 0)
       return [
         `${named} is "${read.status}": ${dollars(booked.taken_cents)} belong to ${top_up.account_id}, which is closed`,

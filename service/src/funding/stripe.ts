@@ -20,16 +20,16 @@ export interface StripeOptions {
   readonly apiUrl?: string | undefined
   /** Where Checkout sends the person back to: the origin of the dashboard. */
   readonly origin: string
-  /** Through the egress proxy where there is one. */
+  /** Through the egress proxy, if there is one. */
   readonly fetch?: typeof globalThis.fetch
 }
 
 const TIMEOUT_MS = 10_000
 const RETRIES_MAX = 2
-/** Stripe's own advice. Repeated events of one delivery are signed again, so an old signature is a copied one. */
+/** Recommended by Stripe. Events that Stripe repeats are signed again, so an old signature is a replayed one. */
 const SIGNATURE_AGE_S_MAX = 300
 
-/** Stripe Checkout by the official package. */
+/** Stripe Checkout, through the official package. */
 export function stripeProvider({ secretKey, apiUrl, origin, fetch }: StripeOptions): PaymentProvider {
   const stripe = new Stripe(secretKey, {
     timeout: TIMEOUT_MS,
@@ -71,7 +71,7 @@ export function stripeProvider({ secretKey, apiUrl, origin, fetch }: StripeOptio
           { idempotencyKey: top_up_id },
         ),
       )
-      if (session.url === null) throw new Error(`Stripe opened ${session.id} without a page to pay on`)
+      if (session.url === null) throw new Error(`Stripe created ${session.id} without a payment page`)
       return { session: session.id, url: session.url }
     },
 
@@ -104,7 +104,7 @@ export function stripeProvider({ secretKey, apiUrl, origin, fetch }: StripeOptio
       try {
         await reached(() => stripe.checkout.sessions.expire(id))
       } catch (error) {
-        // Stripe says so of one that was paid, that has ended, and that it does not know.
+        // // Stripe reports this for a page that was paid, that has expired, and that it does not have.
         if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) throw error
       }
     },
@@ -120,7 +120,7 @@ export function stripeProvider({ secretKey, apiUrl, origin, fetch }: StripeOptio
 const PAGE = 100
 const REVERSALS_MAX = 1_000
 
-/** Each with its payment in the same answer: whose it is, is written there. */
+/** With the payment of each in the same answer, because its metadata says whose it is. */
 async function listOf(stripe: Stripe, what: Listed, { from, until, after }: ListWindow) {
   const paging = {
     created: { gte: Math.floor(from.getTime() / 1000), lt: Math.ceil(until.getTime() / 1000) },
@@ -156,7 +156,7 @@ function describeTaken({ id, payment_intent, amount, status }: Stripe.Refund | S
   }
 }
 
-/** Pages are opened with this: see `open`. */
+/** Set as metadata when pages are opened: see `open`. */
 function payerOf(metadata: Stripe.Metadata): Payer | undefined {
   const { account_id, top_up_id } = metadata
   return account_id === undefined || top_up_id === undefined ? undefined : { account_id, top_up_id }
@@ -174,7 +174,7 @@ const REFUNDS: Readonly<Record<string, Effect>> = {
 }
 
 const DISPUTES: Readonly<Record<string, Effect>> = {
-  // An inquiry takes no money. It becomes a dispute of the same id, or nothing.
+  // // An inquiry takes no money. It becomes a dispute of the same id, or ends.
   warning_needs_response: { isTaken: false, isSettled: false },
   warning_under_review: { isTaken: false, isSettled: false },
   warning_closed: { isTaken: false, isSettled: true },
@@ -206,7 +206,7 @@ function describeReversal(
   )
 }
 
-/** Verifies with any of the secrets, so that a new one can be added before the old one is taken away. */
+/** Verifies with any of the secrets, so that a new one can be added before the old one is removed. */
 export function stripeEvents(secrets: readonly string[]): ReadEvent {
   return async (body, signature, nowMs) => {
     if (signature === undefined) throw forged('has no Stripe-Signature header')
@@ -241,7 +241,7 @@ function readEvent(event: Stripe.Event): PaymentEvent | undefined {
   return found && { event_id: event.id, ...found }
 }
 
-/** Events of other business in the same Stripe account are not ours to record, where they say so. */
+/** Events of other business in the same Stripe account are not recorded, where their metadata shows it. */
 function readFact({ type, data }: Stripe.Event): { subject: string; fact: PaymentFact } | undefined {
   switch (type) {
     case 'checkout.session.completed':
@@ -284,7 +284,7 @@ function stateOf({ status, payment_status, payment_intent }: Stripe.Checkout.Ses
   if (payment_status === 'paid') return 'paid'
   if (status === 'expired') return 'expired'
   if (status !== 'complete') return 'open'
-  // A bank debit takes days. When it fails, its payment waits for another card, which the page no longer asks for.
+  // // A bank debit takes days. When it fails, its payment waits for another card, which the page no longer asks for.
   const paid =
     payment_intent !== null && typeof payment_intent === 'object' ? payment_intent.status : undefined
   return paid === 'requires_payment_method' || paid === 'canceled' ? 'failed' : 'processing'
@@ -294,7 +294,7 @@ function idOf(thing: string | { id: string } | null): string | undefined {
   return typeof thing === 'string' ? thing : thing?.id
 }
 
-/** Null: Stripe knows nothing by this id. */
+/** Null: Stripe has nothing with this id. */
 async function found<Thing>(ask: () => Promise<Thing>): Promise<Thing | null> {
   try {
     return await reached(ask)
@@ -305,7 +305,7 @@ async function found<Thing>(ask: () => Promise<Thing>): Promise<Thing | null> {
   }
 }
 
-/** Stripe that does not answer is no defect of ours. What it refuses is: a wrong key, a wrong parameter. */
+/** If Stripe does not answer, that is no defect of ours. A refusal is: a wrong key, a wrong parameter. */
 async function reached<Result>(ask: () => Promise<Result>): Promise<Result> {
   try {
     return await ask()

@@ -17,9 +17,9 @@ import { printReference } from './reference.ts'
 
 export interface Arrived {
   readonly amount_cents: number
-  /** The name of the payment at the bank or the provider: it is booked once, whoever reports it how often. */
+  /** The name of the payment at the bank or the provider: it is booked once, however often and by whomever it is reported. */
   readonly reference: string
-  /** The provider's name for it. Without one it is an operator who says that the money came. */
+  /** The provider's name for it. Without one, an operator reports that the money came. */
   readonly payment?: string
 }
 
@@ -28,13 +28,13 @@ export interface Credited {
   readonly credited_cents: number
   readonly transfer_id: string
   readonly balance_cents: number
-  /** Taken at once for what the account owed. */
+  /** Taken from it at once for what the account owed. */
   readonly collected_cents: number
   /** False when it had been credited before: no money moved this time. */
   readonly isNew: boolean
 }
 
-/** Credits a locked top-up. What the account owes is taken from it in the same transaction, as from all money that comes in. */
+/** Credits a locked top-up. What the account owes is deducted in the same transaction, as from all incoming money. */
 export async function credit(
   tx: Tx,
   top_up: TopUp,
@@ -51,7 +51,7 @@ export async function credit(
   const recorded = await fund(tx, account_id, { amount_cents, reference, note }, nowMs, book)
   const { transfer, isNew, balance_cents, collected_cents } = recorded
   if (!isNew) {
-    // Booked by hand before: this top-up gets that transfer, unless another one has it.
+    // // Booked by hand before: this top-up gets that transfer, unless another one has it.
     const other = await selectTopUpOfTransfer(tx, account_id, transfer.seq)
     if (other) {
       throw refuse(
@@ -73,10 +73,10 @@ export async function credit(
   }
 }
 
-/** States in which an operator may still say that the money came. */
+/** States in which an operator may still report that the money came. */
 const CONFIRMABLE: readonly TopUp['state'][] = ['pending', 'review', 'expired', 'failed']
 
-/** An operator has seen the money. Repeating the same words credits nothing and returns what was booked. */
+/** An operator has seen the money. Repeating the call with the same values credits nothing and returns what was booked. */
 export async function confirmTopUp(
   tx: Tx,
   { account_id, id }: Pick<TopUp, 'account_id' | 'id'>,

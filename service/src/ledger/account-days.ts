@@ -21,16 +21,16 @@ export interface AccountDay {
 export interface AccountDays {
   /** Oldest first; days without a transfer are left out. The last one may be today, which is not over. */
   readonly days: readonly AccountDay[]
-  /** False while the worker has not caught up with an account that has very many transfers: the latest days are missing then. */
+  /** False while the worker has not caught up with an account that has very many transfers: the latest days are then missing. */
   readonly isComplete: boolean
 }
 
-/** Read at a time: more than the usual rate limits allow in one day with every order refunded. */
+/** Rows read at a time: more than the usual rate limits allow in one day with every order refunded. */
 const TRANSFERS_MAX = 100_000
 /** For an account whose limits allow more. */
 const TRANSFERS_FACTOR = 4
 const REMEMBERED_MAX = 10_000
-/** Accounts looked at in one transaction. */
+/** Accounts processed in one transaction. */
 const ACCOUNTS_CHUNK = 500
 /** A day is closed this long after its end: clocks differ, and a transfer may have waited for its lock. */
 const CLOSE_AFTER_MS = 10 * 60_000
@@ -54,12 +54,12 @@ export async function readAccountDays(
   return { days, isComplete: !open.isCut }
 }
 
-/** What an account has ordered in all its life, in cents; undefined while the worker has not caught up. */
+/** What an account has ordered in total, in cents; undefined while the worker has not caught up. */
 export type OrderedTotal = (db: Queryable, account_id: string) => Promise<number | undefined>
 
 /**
- * Sums up once, then adds what came since: transfers are never changed, so a sum up to a position stays right. Of the accounts that
- * were not asked for lately nothing is remembered.
+ * Adds everything up once, then only what is new: transfers are never changed, so a sum up to a position stays right. Accounts that
+ * were not requested lately are dropped from memory.
  */
 export function createOrderedTotal(): OrderedTotal {
   const known = new Map<string, { cents: number; seq: number }>()
@@ -92,8 +92,8 @@ const sumClosedDays = (db: Queryable, account_id: string) =>
      where account_id = ${account_id}`)
 
 /**
- * Writes rows for days that are over, a chunk of accounts per call; false when all are done. Any number of workers may call this; one
- * of them does the work.
+ * Writes rows for days that have ended, a chunk of accounts per call; false when all are done. Any number of workers may call this;
+ * one of them does the work.
  */
 export function closeAccountDays(db: Pick<Db, 'transaction'>, nowMs: number): Promise<boolean> {
   const today = dayOf(nowMs - CLOSE_AFTER_MS)
@@ -106,7 +106,7 @@ export function closeAccountDays(db: Pick<Db, 'transaction'>, nowMs: number): Pr
     if (!progress || (progress.day >= yesterday && progress.done_up_to === null)) return false
     const isNewRound = progress.done_up_to === null
     const done_up_to = await closeChunk(tx, progress.done_up_to ?? '', today)
-    // A round that began before midnight keeps its day, so that the next one starts at once.
+    // // A pass that began before midnight keeps its day, so that the next one starts at once.
     await tx.run(sql`
       update account_days_progress
          set day = ${isNewRound ? yesterday : progress.day}::date,
@@ -115,7 +115,7 @@ export function closeAccountDays(db: Pick<Db, 'transaction'>, nowMs: number): Pr
   })
 }
 
-/** Returns the last account that is done, or null when there is none behind it. */
+/** Returns the last account that is done, or null when no account follows it. */
 async function closeChunk(tx: Tx, after: string, today: string): Promise<string | null> {
   const accounts = await tx.many<{ account_id: string; is_behind: boolean }>(sql`
     select b.account_id, b.transfer_count > coalesce(d.last_seq, 0) as is_behind
@@ -182,7 +182,10 @@ const selectLastDay = (db: Queryable, account_id: string) =>
      order by day desc
      limit 1`)
 
-/** Sums of the transfers after the last closed day, by day. Of a range that was cut, the last day is left out: it is not whole. */
+/**
+ * Sums of the transfers after the last closed day, by day. If the range was cut off, the last day is left out, because it is
+ * incomplete.
+ */
 async function sumOpenDays(
   db: Queryable,
   account_id: string,
@@ -191,7 +194,8 @@ async function sumOpenDays(
 ): Promise<{ days: AccountDay[]; read: number; isCut: boolean }> {
   const values = [account_id, last?.last_seq ?? 0, limit, last?.day ?? null]
   const byTime = await db.many<AccountDay>(statement(sumsBy(`(created_at at time zone 'UTC')::date`), values))
-  // Around midnight a transfer may have an earlier time than the one before it. Then days are told apart by position, which takes longer.
+  // // Around midnight a transfer may have an earlier time than the one before it. Then days are separated by position, which takes
+  // longer.
   const days = byTime.every(({ first_seq }, n) => n === 0 || first_seq > (byTime[n - 1]?.last_seq ?? 0))
     ? byTime
     : await db.many<AccountDay>(

@@ -4,7 +4,7 @@ export type TransferKind = 'funding' | 'adjustment' | 'order' | 'refund'
 
 export interface Transfer {
   readonly account_id: string
-  /** Its position in the account's statement, which names it. */
+  /** Its position in the account's statement, which identifies it. */
   readonly seq: number
   /** As people see it: `tr_` and the position. */
   readonly id: string
@@ -46,13 +46,13 @@ export const lockBalance = (tx: Queryable, account_id: string) =>
   tx.one<{ balance_cents: number | null }>(sql`
     select lock_balance(${account_id}) as balance_cents`)
 
-/** Where a movement of money went: its place in the statement of the account. */
+/** The position of a booking in the account's statement. */
 export interface Booked {
   readonly seq: number
   readonly balance_after_cents: number
 }
 
-/** Money moves only in functions of the database that check what justifies it: functions/ledger. */
+/** Money moves only in database functions that check what justifies it: functions/ledger. */
 export const callRefundOrder = (
   tx: Queryable,
   refund: Pick<Transfer, 'account_id' | 'created_at'> & { readonly order_id: string },

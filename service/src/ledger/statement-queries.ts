@@ -9,10 +9,10 @@ export interface TransferFilter {
 }
 
 /**
- * The position of the first transfer at or after each instant, by bisection over the primary key: there is no index by time, which every
- * order would have to write. Positions follow the clock but for requests that waited for the balance's lock, so the end of
- * the search looks back over more transfers than an account can make in that time; the result is then the same however long
- * the statement has grown since.
+ * The position of the first transfer at or after each instant, by bisection over the primary key: an index by time would have to be
+ * written by every order. Positions follow the clock except for requests that waited for the balance's lock, so the last step of
+ * the search covers more transfers than an account can make during such a wait; the result is then the same however long the
+ * statement has grown since.
  */
 export const selectBoundaries = (db: Queryable, account_id: string, instants: readonly Date[]) =>
   db.many<{ seq: number }>(sql`

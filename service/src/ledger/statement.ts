@@ -11,9 +11,9 @@ import {
 
 export type { TransferFilter } from './statement-queries.ts'
 
-/** opening + top-ups + refunds + adjustments - orders = closing, in cents. Adjustments have a sign, the others have none. */
+/** opening + top-ups + refunds + adjustments - orders = closing, in cents. Adjustments are signed, the others are not. */
 export interface Period {
-  /** Positions in the statement: from the first one, up to but without the last one. */
+  /** Positions in the statement: from the first, up to but not including the last. */
   readonly from_seq: number
   readonly to_seq: number
   readonly opening_cents: number
@@ -89,13 +89,13 @@ function describePeriod(
   }
 }
 
-/** Positions of the first transfers at or after each instant; for a later instant, the next position that will be given. */
+/** Positions of the first transfers at or after each instant; for a later instant, the next position that will be assigned. */
 export async function readPositions(db: Queryable, account_id: string, instants: readonly Date[]) {
   return (await selectBoundaries(db, account_id, instants)).map(({ seq }) => seq)
 }
 
 export interface Burn {
-  /** Whole days that the average is over: fewer than asked for when the account is younger. */
+  /** Whole days in the average: fewer than requested when the account is younger. */
   readonly days: number
   readonly per_day_cents: number
   /** Null when nothing is spent. */
@@ -105,7 +105,7 @@ export interface Burn {
 const DAY_MS = 86_400_000
 const BURN_DAYS = 7
 
-/** How long the balance lasts when spending, less refunds, goes on as in the last seven days. */
+/** How long the balance lasts if spending, less refunds, continues as in the last seven days. */
 export async function readBurn(
   db: Queryable,
   account_id: string,
@@ -124,7 +124,7 @@ export async function readBurn(
   }
 }
 
-/** After every transfer; still a date that every program reads. */
+/** After every transfer; still a date that every program can read. */
 export const FAR_FUTURE = new Date('9999-12-31T00:00:00.000Z')
 
 /** Transfers in a range of positions that fit the filter, in either direction. */

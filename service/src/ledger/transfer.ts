@@ -24,9 +24,9 @@ export interface Recorded {
   readonly transfer: Transfer
   /** False when this reference had been recorded before: no money moved this time. */
   readonly isNew: boolean
-  /** Now, after what was collected. */
+  /** The balance now, after what was collected. */
   readonly balance_cents: number
-  /** Taken from it at once for what the account owed: `move_balance` does that with all money that comes in. */
+  /** Deducted at once for what the account owed: `move_balance` does that with all incoming money. */
   readonly collected_cents: number
   /** Another account's transfer with this reference, when the operator confirmed that it is a different payment. */
   readonly alsoBookedAs?: { readonly account_id: string; readonly transfer_id: string }
@@ -98,7 +98,7 @@ async function usedElsewhere(tx: Tx, reference: string) {
   return refuse(
     'idempotency_conflict',
     `The reference "${reference}" has credited another account: ${other.change_cents} cents to ${other.account_id} as ${other.id} ` +
-      `on ${other.created_at.toISOString()}. Nothing was booked. Check the payment; if it is another one with the same ` +
+      `on ${other.created_at.toISOString()}. Nothing was booked. Check the payment. If it is a different one with the same ` +
       'reference, repeat the command with --reference-used-elsewhere.',
   )
 }

@@ -20,7 +20,7 @@ export function orderMetrics(registry: MetricRegistry) {
       name: 'shopwire_orders_delivered_total',
       help: 'Orders that this worker delivered.',
       action:
-        'If it does not rise while shopwire_orders_waiting grows, look at the lines "fulfilment attempt".',
+        'If it does not rise while shopwire_orders_waiting grows, read the log lines "fulfilment attempt".',
     }),
     ordersDeliveredByHand: registry.counter(WORKER, {
       name: 'shopwire_orders_delivered_by_hand_total',
@@ -32,12 +32,12 @@ export function orderMetrics(registry: MetricRegistry) {
         name: 'shopwire_order_delivery_seconds',
         help: 'Time from paid to delivered, for orders that a worker delivered.',
         action:
-          'Look at stock (shopwire_pools_empty), at suppliers, and at shopwire_queue_oldest_due_seconds{queue="fulfil"}.',
+          'Check stock (shopwire_pools_empty), at suppliers, and at shopwire_queue_oldest_due_seconds{queue="fulfil"}.',
       })
       .labels({}),
     refunds: registry.counter(WORKER, {
       name: 'shopwire_refunds_total',
-      help: 'Orders that were cancelled and refunded, by cause. Those of operators are read from the audit log by one worker.',
+      help: 'Orders that were cancelled and refunded, by cause. Those by operators are read from the audit log by one worker.',
       action:
         'Cause "refund_rule": orders could not be delivered in time; see shopwire-admin orders waiting.',
       labels: { cause: ['operator', 'refund_rule'] },
@@ -45,7 +45,7 @@ export function orderMetrics(registry: MetricRegistry) {
     refundRuleHeld: registry.gauge(WORKER, {
       name: 'shopwire_refund_rule_held',
       help: '1 while the refund rule has reached its limit and waits for an operator.',
-      action: 'Look at shopwire-admin orders waiting and at the clocks, then refunds release.',
+      action: 'Check shopwire-admin orders waiting and the clocks, then run refunds release.',
     }),
     ordersWaiting: registry.reading(WORKER, {
       name: 'shopwire_orders_waiting',

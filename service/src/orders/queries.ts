@@ -37,7 +37,7 @@ export interface NewOrder {
   readonly span?: Span | undefined
 }
 
-/** What each verdict means is said in functions/orders/place_orders.sql. */
+/** functions/orders/place_orders.sql explains the verdicts. */
 export interface Placed {
   readonly verdict:
     | 'bought'
@@ -65,15 +65,15 @@ interface PlacedTogether {
   readonly details: string[]
 }
 
-/** Waits for whoever else holds the balance of the account. */
+/** Waits while another transaction holds the account's balance. */
 export async function callPlaceOrder(db: Pick<Db, 'commit'>, order: NewOrder): Promise<Placed> {
   const [placed] = await callPlaceOrders(db, [order], { mayWait: true })
   return placed as Placed
 }
 
 /**
- * Orders of different accounts, in one transaction. Unless it may wait, one that would have to is not placed: its answer is
- * MUST_WAIT.
+ * Places orders of different accounts in one transaction. Unless it may wait, an order that would have to wait is not placed: its
+ * result is MUST_WAIT.
  */
 export async function callPlaceOrders(
   db: Pick<Db, 'commit'>,
@@ -115,7 +115,7 @@ export interface OrderWithLines extends OrderRow {
   readonly lines: readonly OrderLineRow[]
 }
 
-/** In the order in which they were asked for. */
+/** In the order of the requested ids. */
 export async function selectOrdersById(
   db: Queryable,
   orders: readonly Pick<OrderRow, 'account_id' | 'id'>[],
@@ -139,7 +139,7 @@ export async function selectOrdersById(
   return orders.map((_, n) => byPlace.get(n + 1))
 }
 
-/** The requests that bought the orders, in the order in which they were asked for; null when an operator did. */
+/** The requests that bought the orders, in the order of the ids; null when an operator did. */
 export async function selectRequestIds(
   db: Queryable,
   orders: readonly Pick<OrderRow, 'account_id' | 'id'>[],
@@ -182,7 +182,7 @@ export const selectOrderCount = (db: Queryable, account_id: string) =>
 
 /**
  * Both final states of an order go through this lock, so only one of them finds it paid. An order that has ended is locked too, to
- * serialise workers that have something for it.
+ * serialise workers that still have links for it.
  */
 export const lockOrder = (tx: Tx, account_id: string, id: string) =>
   tx.maybeOne<OrderRow>(sql`
@@ -230,7 +230,10 @@ export const selectOpenLines = (tx: Queryable, account_id: string, order_id: str
     having l.qty > count(k.unit)
      order by l.line`)
 
-/** Counts units of paid orders without a link, by item: fewer when they get links or their order is cancelled, more when a link is taken from them. */
+/**
+ * Counts units of paid orders without a link, by item: fewer when they get links or their order is cancelled, more when a link is
+ * taken back.
+ */
 export const countUnassigned = (tx: Tx, changes: readonly { item_id: string; units: number }[]) =>
   changes.length === 0
     ? undefined

@@ -120,7 +120,7 @@ test('a credit that the provider does not know, and one with another amount ther
   await shop.reconcile()
   expect(await balance()).toBe(2_000)
   expect(await reviewsOf(unknown.session)).toEqual([
-    `${unknown.top_up.id} was paid by ${unknown.session.payment_intent}, which the provider does not know as a payment of this store`,
+    `${unknown.top_up.id} was paid by ${unknown.session.payment_intent}, which the provider does not list as a payment of this store`,
   ])
   expect(await reviewsOf(smaller.session)).toEqual([
     `${smaller.top_up.id} was credited with $10.00; the provider says that $9.00 was paid`,

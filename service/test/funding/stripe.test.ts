@@ -177,7 +177,7 @@ test('another amount than was asked for goes to a person, who confirms what arri
   expect(await balance()).toBe(0)
   expect(await shop.topUp(top_up.id, account_id)).toMatchObject({
     state: 'review',
-    note: '1999 usd cents were paid, 2000 usd cents were asked for',
+    note: '1999 usd cents were paid, 2000 usd cents were requested',
   })
   const confirm = () =>
     shop.operator.confirmTopUp(top_up.id, {
@@ -370,8 +370,8 @@ test('refunds and disputes that Stripe knows nothing of, or says less of, take a
   await shop.pass(11 * MINUTE_MS)
   await shop.worker.applyEvents()
   const notes = (await reviews()).map(({ note }) => note)
-  expect(notes).toContain(`The provider knows no re_invented of ${session.payment_intent}`)
-  expect(notes).toContain(`The provider knows no du_invented of ${session.payment_intent}`)
+  expect(notes).toContain(`The provider has no re_invented of ${session.payment_intent}`)
+  expect(notes).toContain(`The provider has no du_invented of ${session.payment_intent}`)
 
   // What Stripe says counts, not what the event says.
   const small = shop.stripe.refund(session, 300)
@@ -503,7 +503,7 @@ test('a card payment for a top-up that was confirmed by wire is for a person, an
   await shop.worker.lookAtTopUps()
   expect(await balance()).toBe(15_000)
   expect(await reviewsOf(session)).toEqual([
-    `$100.00 paid as ${session.payment_intent} are at the provider and were not credited: ${top_up.id} was credited by the payment "wire-1"`,
+    `$100.00 paid as ${session.payment_intent} are with the provider and were not credited: ${top_up.id} was credited by the payment "wire-1"`,
   ])
   expect(late.session.status).toBe('expired')
   // Refunded at Stripe, it needs nobody any more.
@@ -524,7 +524,7 @@ test('a wire for a top-up that a card has paid is refused, and a rejected one wh
   await shop.worker.lookAtTopUps()
   expect(await balance()).toBe(3_000)
   expect(await reviewsOf(rejected.session)).toEqual([
-    `$20.00 paid as ${rejected.session.payment_intent} are at the provider and were not credited: ${rejected.top_up.id} was rejected`,
+    `$20.00 paid as ${rejected.session.payment_intent} are with the provider and were not credited: ${rejected.top_up.id} was rejected`,
   ])
 })
 
@@ -568,7 +568,7 @@ test('one page that Stripe does not know holds up no other top-up, and is for a 
   expect(await balance()).toBe(800)
   expect(await shop.topUp(unknown.top_up.id, account_id)).toMatchObject({
     state: 'review',
-    note: `The provider knows no page ${unknown.session.id}`,
+    note: `The provider has no page ${unknown.session.id}`,
   })
 })
 

@@ -235,7 +235,7 @@ test('a link that was loaded and sold in the lost time cannot be loaded again, e
   const identity = `${present.system_identifier}/${present.timeline}`
   await copy.operator.openStore(copy.journal, { identity, withoutJournal: false })
   expect(await copy.operator.loadPool(item, [link(9)])).toMatchObject({ loaded: 0, known: [1] })
-  await expect(copy.operator.deliverOrder(another, [link(9)])).rejects.toThrow('held by this store before')
+  await expect(copy.operator.deliverOrder(another, [link(9)])).rejects.toThrow('was in this store before')
   await copy.operator.deliverOrder(hand, [link(9)])
   expect(await hashesOf(copy.database.owner, hand)).toEqual([hashOf(9)])
   expect(await violated(copy.database.operator)).toEqual([])

@@ -236,7 +236,7 @@ describe('by hand', () => {
     const given = linksOf(2)
     await expect(shop.operator.deliverOrder(id, linksOf(3))).rejects.toThrow(/lacks 2 links .* 3 were given/)
     await expect(shop.operator.deliverOrder(id, [own, given[0] as string])).rejects.toThrow(
-      /held by this store before/,
+      /was in this store before/,
     )
     await expect(shop.operator.deliverOrder(id, ['http://gift.example/a', 'x'])).rejects.toThrow(
       /Link 1 is not a link/,

@@ -4,16 +4,16 @@ import { FULFIL_QUEUE } from './fulfil-queue.ts'
 export interface Backlog {
   /** Orders that are paid and not delivered. */
   readonly queue: number
-  /** Whether a due job has not been taken by any worker for STUCK_S. */
+  /** Whether a due job has been waiting for a worker for STUCK_S. */
   readonly isStuck: boolean
 }
 
 /** How long a due job may wait before /status reports "degraded". */
 const STUCK_S = 60
 const COUNT_EVERY_MS = 1_000
-/** Counting takes at most this share of the time, however large the store: it is done less often when it is slow. */
+/** Counting takes at most this share of the time, however large the store: it runs less often when it is slow. */
 const SHARE_MAX = 0.05
-/** The figures outlive a count that takes longer than the one before. */
+/** The figures stay valid while the next count takes longer than the last one. */
 const GRACE_MS = 5_000
 
 interface Counted {
@@ -21,7 +21,7 @@ interface Counted {
   readonly oldest_due_at: Date | null
 }
 
-/** Reads every waiting order, and whatever a long-held snapshot keeps beside them. */
+/** Reads every waiting order, and the dead rows that a long-held snapshot keeps. */
 const count = (db: Queryable) =>
   db.one<Counted & Backlog>(sql`
     select c.waiting, c.oldest_due_at, c.waiting as queue,
@@ -39,7 +39,7 @@ const count = (db: Queryable) =>
                                           order by run_at
                                           limit 1) oldest) as oldest_due_at) c`)
 
-/** What the leading worker counted last; without one, everybody counts for themselves. */
+/** What the leading worker counted last; without one, each process counts for itself. */
 export async function readBacklog(db: Queryable): Promise<Backlog> {
   const known = await db.maybeOne<Backlog>(sql`
     select waiting as queue,
@@ -51,7 +51,7 @@ export async function readBacklog(db: Queryable): Promise<Backlog> {
   return { queue, isStuck }
 }
 
-/** For the worker that leads; to be called often. It counts once a second, or less often when that takes long. */
+/** For the leading worker; call it often. It counts once a second, or less often when counting takes long. */
 export function createBacklogCounter(db: Db, isLeader: () => boolean): () => Promise<void> {
   let nextMs = Number.NEGATIVE_INFINITY
   return async () => {

@@ -13,7 +13,7 @@ const BATCH_MAX = 256
 
 export type Composer = (event: EventToCompose) => Promise<WebhookEvent>
 
-/** For a sender of many events: orders that are needed at the same moment are read together. */
+/** For a sender of many events: orders requested at the same moment are read together. */
 export function createComposer(db: Queryable, vault: OpensLinks): Composer {
   const read = batched({
     part: 'database',
@@ -29,7 +29,7 @@ export const composeEvent = (
   event: EventToCompose,
 ): Promise<WebhookEvent> => compose(event, async (order) => (await readOrders(db, vault, [order]))[0])
 
-/** The body as it was sent: stored when it was refused, else composed again, to the same bytes. */
+/** The body as it was sent: stored if it was refused, otherwise composed again, with the same bytes. */
 export async function sentBody(
   db: Queryable,
   { keyring, vault }: { readonly keyring: Keyring; readonly vault: OpensLinks },
@@ -42,7 +42,7 @@ export async function sentBody(
 
 /**
  * The body of an event. An order's event describes the order at the time of the change, however much later the body is composed:
- * nothing in it can change afterwards.
+ * nothing it contains can change afterwards.
  */
 async function compose(
   { event_id: id, event_created_at, type, account_id, order_id, revision }: EventToCompose,

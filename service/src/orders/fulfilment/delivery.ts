@@ -33,9 +33,10 @@ export async function keepLinks(
 }
 
 /**
- * paid → delivered, with its event. Every unit must have its link; the order's row must be locked and paid. From the commit on callers see
- * the links, so they are in the journal before this resolves; the disk writes while the database works. The event comes last: it locks what
- * the account's orders need, and these, with others of their batch, would wait for the disk too.
+ * paid → delivered, with its event. Every unit must have its link; the order's row must be locked and paid. From the commit on
+ * callers see the links, so they must be in the journal before this resolves; the journal is written while the database works. The
+ * event comes last: it locks rows that the account's other orders need, and these, with the other orders of their batch, would wait
+ * for the disk too.
  */
 export async function finishDelivery(
   tx: Tx,
@@ -53,7 +54,7 @@ export async function finishDelivery(
 async function beginJournalling(tx: Tx, journal: Journal, order: OrderName, nowMs: number) {
   const links = await selectForJournal(tx, order.account_id, order.order_id)
   const written = journal.append(links.map((link) => ({ ...order, ...link, at: new Date(nowMs) })))
-  // It is awaited after statements that may fail first; nobody would listen to it then.
+  // // It is awaited after statements that may fail first; its rejection would then be unhandled.
   written.catch(() => {})
   return { written }
 }

@@ -57,7 +57,7 @@ export async function cancelOrder(
   return { order: await finalOrder(tx, order, 'cancelled'), isNew: true }
 }
 
-/** After a restore an order may be paid here whose links its customer has: the journal says so. */
+/** After a restore an order may be paid here although its customer has its links, as the journal shows. */
 async function assertNotDeliveredBefore(tx: Tx, { account_id, order_id }: OrderName): Promise<void> {
   const lost = await selectLostLink(tx, account_id, order_id)
   if (lost)
@@ -102,7 +102,7 @@ export async function deliverByHand(
   if (isNew.includes(false)) {
     throw refuse(
       'invalid_request',
-      'One of the links was held by this store before, or appears twice. Each is sold once.',
+      'One of the links was in this store before, or appears twice. Each link is sold once.',
     )
   }
   const { is_owed } = await selectIsOwed(tx, account_id, order_id)
@@ -136,8 +136,8 @@ async function assertSameLinks(tx: Tx, vault: LinkVault, order: OrderRow, links:
   throw refuse(
     'idempotency_conflict',
     `Order ${order.id} was delivered ${order.delivered_at?.toISOString()} with other links, or in another order. ` +
-      `Nothing was changed: of the ${given.length} links given now ${used} belong to it, the others were NOT used. ` +
-      'To sell those, load them into a pool (pool load), which leaves out links that this store held before. ' +
+      `Nothing was changed. Of the ${given.length} links given now ${used} belong to it, the others were NOT used. ` +
+      'To sell those, load them into a pool (pool load), which skips links that were in this store before. ' +
       `To see what was delivered: shopwire-admin orders show ${order.id} --reveal-links`,
   )
 }
@@ -163,14 +163,15 @@ async function giveBackLinks(tx: Tx, vault: LinkVault, order: OrderName, nowMs: 
   assert(row, 'a locked order exists')
   const lines = row.lines.filter(({ line }) => held.some((link) => link.line === line))
   const items = lines.map(({ id }) => id)
-  // All at once and sorted, like every transaction that locks several pools.
+  // // All at once and sorted, like every transaction that locks several pools.
   await lockItemSupply(tx, items)
   for (const line of lines) {
     const ofLine = held.filter((link) => link.line === line.line)
     const opened = await Promise.all(ofLine.map((link) => openHeld(vault, order, link)))
     const links = opened.filter((link) => link !== undefined)
     await returnToPool(tx, vault, line.id, links, nowMs)
-    // A damaged one must not keep the customer's money. It cannot be sold, and an operator sees it: "shopwire-admin pool set-aside".
+    // // A damaged link must not keep the customer's money. It cannot be sold, and an operator sees it: "shopwire-admin pool
+    // set-aside".
     const damaged = ofLine.filter((_, n) => opened[n] === undefined)
     for (const { link_sealed, link_kek_id, link_hash } of damaged) {
       const at = new Date(nowMs)
@@ -188,12 +189,12 @@ async function giveBackLinks(tx: Tx, vault: LinkVault, order: OrderName, nowMs: 
   await markPools(tx, items, nowMs)
 }
 
-/** Undefined: it is damaged. */
+/** Undefined when it is damaged. */
 async function openHeld(vault: LinkVault, order: OrderName, held: HeldLinkRow): Promise<string | undefined> {
   try {
     return await vault.openFromOrder(held.link_sealed, { ...order, line: held.line, unit: held.unit })
   } catch (error) {
-    // The row names the same key as the sealed bytes, so the key is missing in the configuration.
+    // // The row names the same key as the sealed bytes, so the key is missing in the configuration.
     if (error instanceof KekMissing && error.kekId === held.link_kek_id) throw error
     return undefined
   }

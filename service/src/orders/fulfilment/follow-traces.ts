@@ -7,7 +7,7 @@ import { selectRequestIds } from '../queries.ts'
 
 const BATCH_MAX = 256
 
-/** What workers do for an order continues the trace of the request that bought it. */
+/** A worker's work for an order continues the trace of the request that bought it. */
 export function followTraces(db: Queryable, tracing: Tracing) {
   const requestIdOf = batched({
     part: 'database',
@@ -16,7 +16,7 @@ export function followTraces(db: Queryable, tracing: Tracing) {
   })
 
   async function traceOf(account_id: string, order_id: string): Promise<TraceOf> {
-    // The work itself will report a database that does not answer.
+    // // If the database does not answer, the work itself will report it.
     const request_id = await requestIdOf({ account_id, id: order_id }).catch(() => null)
     return request_id === null ? { subject_id: order_id } : { request_id }
   }

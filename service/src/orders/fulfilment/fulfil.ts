@@ -30,15 +30,15 @@ export interface FulfilDeps {
 
 const WAIT_MS_MIN = 1_000
 const WAIT_MS_MAX = 300_000
-/** Until an encryption key is corrected; every order of the item tries as often. */
+/** Until an encryption key is corrected; every order of the item retries this often. */
 const UNREADABLE_WAIT_MS = 60_000
 
-/** Links that a supplier gave and that are not in the database yet. */
+/** Links that a supplier returned and that are not in the database yet. */
 interface Received {
   readonly line: number
   readonly item_id: string
   readonly links: readonly string[]
-  /** What the supplier says that they cost. */
+  /** Their cost according to the supplier. */
   readonly said_cents: number | null
   readonly supplier: string
   readonly round: number | null
@@ -49,9 +49,9 @@ interface Settled {
   readonly open: readonly OpenLine[]
   /** Requests that were sent to suppliers and have no final answer, also of an order that has ended. */
   readonly requests: readonly OrderRequestRow[]
-  /** Of the received links, how many this store had held before. */
+  /** How many of the received links this store had held before. */
   readonly soldBefore: number
-  /** The supplier asked more for them than was expected. */
+  /** The supplier charged more for them than was expected. */
   readonly overCost: OverCost | undefined
   /** Pools that fell below their threshold. */
   readonly low: readonly { readonly item_id: string; readonly pool_left: number }[]
@@ -62,9 +62,9 @@ interface Settled {
 }
 
 /**
- * Fulfils one paid order. Links are taken from pools and, if none is missing then, the order is delivered in the same
- * transaction; suppliers are asked with no transaction open. Links already obtained stay with the order. An order that was
- * cancelled or delivered by hand keeps its job until its suppliers have answered: links they made go to the pool.
+ * Fulfils one paid order. Links are taken from pools and, if none is missing then, the order is delivered in the same transaction;
+ * suppliers are called with no transaction open. Links already obtained stay with the order. An order that was cancelled, or
+ * delivered by hand, keeps its job until its suppliers have answered: the links they return go to the pool.
  */
 export function createFulfilment(deps: FulfilDeps): (job: Job, span?: Span) => Promise<JobEnd> {
   const { db, log, metrics } = deps
@@ -80,7 +80,7 @@ export function createFulfilment(deps: FulfilDeps): (job: Job, span?: Span) => P
     }
     for (const { item_id, pool_left } of settled.low) {
       metrics.poolsLow.inc()
-      log.warn({ item_id, pool_left }, 'a pool runs low: load it with "shopwire-admin pool load"')
+      log.warn({ item_id, pool_left }, 'a pool is running low: load it with "shopwire-admin pool load"')
     }
     for (const { item_id, id } of settled.setAside) {
       metrics.poolLinksSetAside.inc()
@@ -103,7 +103,7 @@ export function createFulfilment(deps: FulfilDeps): (job: Job, span?: Span) => P
     const supplies = await suppliesOf(db, state.open)
     const notes: string[] = []
 
-    /** Asks suppliers for a line once and stores what they gave; false when nothing more can be done for the line now. */
+    /** Calls the supplier of a line once and stores the links it returned; false when nothing more can be done for the line now. */
     async function advance(n: number): Promise<boolean> {
       // Storing the links of one line may have filled another, or found that the order has ended.
       const line = state.open.find((still) => still.line === n)
@@ -134,7 +134,7 @@ export function createFulfilment(deps: FulfilDeps): (job: Job, span?: Span) => P
         metrics.supplierOverCost.inc()
         log.warn(
           { account_id, order_id, line: n, supplier, ...state.overCost },
-          'a supplier asks more than the cost that is configured',
+          'a supplier charges more than the configured cost',
         )
       }
       if (state.soldBefore > 0) {
@@ -197,7 +197,7 @@ interface Fulfilled {
   readonly item_id?: string
 }
 
-/** One line per attempt that returns; the job runner logs one that throws. Never a link. */
+/** One line per attempt that returns; the job runner logs an attempt that throws. Never a link. */
 function logAttempt(log: Log, job: Job, fulfilled: Fulfilled, startedMs: number, span?: Span): void {
   const { end, outcome, missing, deliveredAfterMs, item_id } = fulfilled
   const line = {
@@ -229,7 +229,8 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, received?: Received): 
   const order = { account_id: job.account_id, order_id: job.subject }
   const locked = await lockOrder(tx, order.account_id, order.order_id)
   const isPaid = locked?.status === 'paid'
-  // The worker that has the job now sends the same request and gets the same links; ours would look like links sold before.
+  // // The worker that has the job now sends the same request and gets the same links; storing them here would make its links look
+  // sold before.
   const isJobThere = await assertLease(tx, job)
   const owed = await takeOverRequests(tx, order.account_id, order.order_id, job.attempts)
   const answered =
@@ -249,12 +250,13 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, received?: Received): 
   const request = received && answered && { ...order, ...received, ...answered, fencing_token: job.attempts }
   const isNew = received ? await recordReceived(tx, vault, request, received.links, nowMs) : []
   const soldBefore = (received?.links.length ?? 0) - isNew.length
-  // Another supplier may have been asked since an operator wrote the request off: the pool decides who needs its links.
+  // // Another supplier may have been called since an operator wrote the request off: the links go to the pool, which serves
+  // whoever needs them.
   const forLine = answered?.stage === 'written_off' ? undefined : received?.line
 
   const filled = await fillLines(deps, tx, { order, open, supplies, received, forLine, fresh: isNew, nowMs })
   const { still, fresh } = filled
-  // The line was filled, or the order has ended, while the supplier was at work. The links it made go to the pool.
+  // // The line was filled, or the order ended, while the supplier was working. The links it returned go to the pool.
   const refilled = received && fresh.length > 0 ? [received.item_id] : []
   if (received) await returnToPool(tx, vault, received.item_id, fresh, nowMs)
   const stored = { isNew: isNew.length, pooled: fresh.length }
@@ -264,7 +266,7 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, received?: Received): 
   if (isDelivered) await finishDelivery(tx, deps.journal, order, nowMs)
   // The transaction that ended the order may have removed the job already.
   const isDone = still.length === 0 && requests.length === 0 && (isPaid || isJobThere)
-  // A job in its first run has not waited for anything before.
+  // // A job in its first run has not waited yet.
   if (job.attempts > 1) await stopWaiting(tx, order)
   await startWaiting(tx, order, still)
   if (isDone) await finishJob(tx, job)
@@ -275,7 +277,10 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, received?: Received): 
   return { open: still, requests, soldBefore, overCost: ended?.overCost, setAside, low, deliveredAfterMs }
 }
 
-/** Gives open lines what a supplier just sent, and what the pools have. Returns what is still missing, and what was taken from where. */
+/**
+ * Gives open lines the links a supplier just sent, and links from the pools. Returns what is still missing, and what was taken from
+ * where.
+ */
 async function fillLines(
   { vault }: FulfilDeps,
   tx: Tx,
@@ -318,9 +323,9 @@ interface ToFill {
   readonly open: readonly OpenLine[]
   readonly supplies: Awaited<ReturnType<typeof lockItemSupply>>
   readonly received: Received | undefined
-  /** The line that the received links are for; undefined when the pool decides who needs them. */
+  /** The line that the received links are for; undefined when they go to the pool. */
   readonly forLine: number | undefined
-  /** Of the received links those that were not sold before. */
+  /** The received links that were not sold before. */
   readonly fresh: Awaited<ReturnType<typeof recordReceived>>
   readonly nowMs: number
 }

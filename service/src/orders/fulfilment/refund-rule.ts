@@ -63,7 +63,7 @@ export interface RefundDeps {
 
 const HOUR_MS = 3_600_000
 const BATCH = 50
-/** A restart of all workers is no break. */
+/** A restart of all workers does not count as a break. */
 const BREAK_S = 600
 
 /**
@@ -82,7 +82,7 @@ export function createRefundRule(deps: RefundDeps): () => Promise<number> {
       // Locked before the balance: no transaction that holds a balance takes this row.
       const { held_at, used, per_hour_max, releases, now } = await lockWindow(tx)
       if (held_at !== null || used >= per_hour_max || own.used(releases) >= per_hour_max) {
-        // Under the lock, so that a release by an operator comes before or after this and is not undone.
+        // // Under the lock, so that a release by an operator comes before or after this and is not overwritten.
         await hold(tx)
         return 'full'
       }
@@ -119,7 +119,7 @@ export function createRefundRule(deps: RefundDeps): () => Promise<number> {
             refunded += 1
           }
         } catch (error) {
-          // A Refusal means that the order was delivered meanwhile. Any other error must not delay the refunds after this one.
+          // // A Refusal means that the order was delivered meanwhile. Any other error must not delay the other refunds.
           if (!(error instanceof Refusal))
             log.error({ err: error, order_id: order.order_id }, 'an overdue order could not be refunded')
         }
@@ -161,7 +161,7 @@ interface Overdue {
   readonly order_id: string
 }
 
-/** Also says that a worker is there. After a longer break nothing is overdue for as long as the rule allows. */
+/** Also records that a worker is running. After a longer break no order is overdue until the rule's time has passed again. */
 const readAtWork = (db: Db) =>
   db.one<Pick<RefundRule, 'cancel_after_ms' | 'held_at'>>(sql`
     update refund_rule
@@ -197,8 +197,9 @@ const hold = (tx: Tx) =>
        set held_at = coalesce(held_at, clock_timestamp())`)
 
 /**
- * Oldest first: an id begins with the time of its order. Time counts from the payment, from the opening of a restored store, and from when
- * workers came back, whichever was last; and somebody must have tried. What was delivered in a time that a restore lost is for an operator.
+ * Oldest first: an id begins with the time of its order. Time counts from the latest of: the payment, the opening of a restored
+ * store, and the return of workers after a break. There must also have been an attempt to deliver. Orders that were delivered in a
+ * time lost by a restore are left to an operator.
  */
 const selectOverdue = (db: Db, after: string) =>
   db.many<Overdue>(sql`

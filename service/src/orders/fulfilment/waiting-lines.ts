@@ -4,8 +4,8 @@ import type { OrderName } from './delivery.ts'
 import { FULFIL_QUEUE } from './fulfil-queue.ts'
 
 /**
- * Registers lines that lack links: their order is woken when the item gets some. The locks of the items' supply must be held: whoever adds links
- * afterwards finds the rows, whoever added them before was seen.
+ * Registers lines that lack links: their order is woken when the item gets some. The supply of these items must be locked: then
+ * links that were added before have been seen, and a transaction that adds links later finds these rows.
  */
 export async function startWaiting(tx: Tx, { account_id, order_id }: OrderName, lines: readonly OpenLine[]) {
   if (lines.length === 0) return
@@ -18,7 +18,7 @@ export async function startWaiting(tx: Tx, { account_id, order_id }: OrderName, 
        set missing = excluded.missing`)
 }
 
-/** The order waits no longer for any of its lines. */
+/** The order no longer waits for any of its lines. */
 export const stopWaiting = (tx: Tx, { account_id, order_id }: OrderName) =>
   tx.run(sql`
     delete from waiting_lines
@@ -26,8 +26,8 @@ export const stopWaiting = (tx: Tx, { account_id, order_id }: OrderName) =>
        and order_id = ${order_id}`)
 
 /**
- * Wakes orders that wait for an item, the oldest first: as many as so many links serve, at most `limit`. Returns how many lines there
- * were and how many links they lack. Jobs are locked in the order used everywhere.
+ * Wakes orders that wait for an item, the oldest first: as many as this number of links can serve, at most `limit`. Returns how
+ * many lines they have and how many links these lack. Jobs are locked in the usual order.
  */
 export const wakeWaiting = (tx: Tx, item_id: string, links: number, limit: number) =>
   tx.one<{ lines: number; missing: number }>(sql`
@@ -68,8 +68,9 @@ export const wakeWaiting = (tx: Tx, item_id: string, links: number, limit: numbe
       from served`)
 
 /**
- * Makes orders of an item due that tried its pool in vain and will try again later: an unreadable pool rolls their transaction back, so they are
- * not registered as waiting. One that a worker has right now runs once more after that. Jobs are locked in the order used everywhere.
+ * Makes orders of an item due that found its pool unreadable and would try again later: the error rolled their transaction back, so
+ * they are not registered as waiting. One that a worker is running now runs once more afterwards. Jobs are locked in the usual
+ * order.
  */
 export const wakeRetrying = (tx: Tx, item_id: string) =>
   tx.run(sql`
@@ -96,7 +97,7 @@ export const wakeRetrying = (tx: Tx, item_id: string) =>
        and j.account_id = h.account_id
        and j.subject = h.subject`)
 
-/** How many jobs that became due in large numbers still wait for a worker, up to a limit, and the time by the clock of the database. */
+/** How many backlog jobs still wait for a worker, up to a limit, and the time by the database's clock. */
 export const readBacklogLane = (db: Queryable, limit: number) =>
   db.one<{ due: number; now: string }>(sql`
     -- As text: a Date has no microseconds, and what was marked in this millisecond would not count.
@@ -114,8 +115,8 @@ export const readBacklogLane = (db: Queryable, limit: number) =>
                      limit ${limit}) due) as due`)
 
 /**
- * Items that have links in their pool and orders that wait for them, although nobody marked them: after an accident, such as an order that
- * was woken for the links and failed. Jumps from item to item along the index.
+ * Items that have both links in their pool and orders waiting for them, but are not marked: after an exception, such as an order
+ * that was woken for the links and failed. Skips from item to item along the index.
  */
 export const selectOverlooked = (db: Queryable) =>
   db.many<{ item_id: string }>(sql`

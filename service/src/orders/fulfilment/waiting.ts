@@ -12,7 +12,7 @@ export interface WaitingOrder extends Pick<OrderRow, 'account_id' | 'id' | 'tota
   readonly note: string | null
 }
 
-/** Orders without their links, oldest first, with the reason. */
+/** Orders that lack links, oldest first, with the reason. */
 export const listWaiting = (db: Queryable, limit: number) =>
   db.many<WaitingOrder>(sql`
     select o.account_id, o.id, o.total_cents, o.created_at, j.attempts, j.note,
@@ -27,8 +27,8 @@ export const retryOrder = (db: Queryable, account_id: string, order_id: string) 
   wakeJob(db, account_id, FULFIL_QUEUE, order_id)
 
 /**
- * The order has ended: deletes its job, even if leased. While a supplier may still deliver links for the order, the job stays, is woken and
- * collects them. The last statements of a transaction, like all that lock jobs.
+ * The order has ended: deletes its job, even if leased. While a supplier may still return links for the order, the job stays and is
+ * woken to collect them. Must be the last statements of a transaction, because they lock jobs.
  */
 export async function endOrderJob(tx: Tx, order: OrderName, isOwed: boolean): Promise<void> {
   await stopWaiting(tx, order)

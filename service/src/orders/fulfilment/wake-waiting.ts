@@ -9,13 +9,13 @@ import {
 import { readBacklogLane, selectOverlooked, wakeWaiting } from './waiting-lines.ts'
 
 const CHUNK = 100
-/** Items in one round. */
+/** Items per run. */
 const ITEMS_MAX = 8
 
 /**
- * One round: of each restocked item, wakes a chunk of the orders that its links serve, so that a small item does not wait for a large one.
- * There is no round while a chunk still waits for workers: what is due stays small, whatever came in. One transaction per item, because
- * each locks jobs. Returns whether it woke any.
+ * One run: for each restocked item, wakes a chunk of the orders that its links can serve, so that a small item does not wait for a
+ * large one. Nothing is woken while an earlier chunk still waits for workers, so few jobs are due however many links came in. One
+ * transaction per item, because each locks jobs. Returns whether it woke any.
  */
 export async function wakeRestocked(db: Db): Promise<boolean> {
   const { due, now } = await readBacklogLane(db, CHUNK)
@@ -34,7 +34,7 @@ const wakeNext = (db: Db, upTo: string) =>
     return true
   })
 
-/** False when more of the waiting orders can be served than were woken now. */
+/** False when more waiting orders can be served than were woken now. */
 async function wakeOrdersOf(tx: Tx, item: Restocked): Promise<boolean> {
   const fromPool = item.source === null || item.source === 'hand' ? 0 : (item.pool_left ?? 0)
   const links = item.is_source_changed ? Number.MAX_SAFE_INTEGER : fromPool
@@ -44,8 +44,8 @@ async function wakeOrdersOf(tx: Tx, item: Restocked): Promise<boolean> {
 }
 
 /**
- * Marks items whose links could be sold to waiting orders although nobody is about to: an order was woken for them and failed, or ended.
- * Returns how many there were.
+ * Marks items that have links for waiting orders although no job is about to sell them: an order was woken for the links and
+ * failed, or ended. Returns how many items it marked.
  */
 export async function markOverlooked(db: Db): Promise<number> {
   const overlooked = await selectOverlooked(db)

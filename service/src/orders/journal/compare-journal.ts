@@ -1,31 +1,31 @@
 import { type Db, type Queryable, sql } from '../../platform/database/db.ts'
 import type { Journal, SoldLink } from '../../supply/journal.ts'
 
-/** A link that was sold according to the journal, and whose delivery this database does not have. */
+/** A link that was sold according to the journal, and whose delivery is missing in this database. */
 export interface LostLink extends SoldLink {
-  /** False: the delivery may have been rolled back after the link was written to the journal. Nobody can tell. */
+  /** False: the delivery may have been rolled back after the link was written to the journal; this cannot be told. */
   readonly is_acknowledged: boolean
   /** False: the journal names several orders for it, so it is given to none. */
   readonly is_certain: boolean
   readonly where: WhereNow
-  /** Of the order it was sold to, in this database; null: there is no such order. */
+  /** The account of the order it was sold to, in this database; null when there is no such order. */
   readonly order_status: 'paid' | 'cancelled' | null
   /** An earlier comparison has recorded it. */
   readonly is_recorded: boolean
 }
 
 /**
- * Where the link is in this database: with its own order, which is not delivered; with another order that nobody has seen links of; with
- * another order that was delivered; in a pool; nowhere.
+ * Where the link is in this database: with its own order, which is not delivered; with another order whose links were never shown;
+ * with another order that was delivered; in a pool; nowhere.
  */
 export type WhereNow = 'own order' | 'waiting order' | 'delivered order' | 'pool' | 'nowhere'
 
 export interface JournalComparison {
   readonly read_from: Date
-  /** Sold links in the journal from there on. */
+  /** Sold links in the journal since that time. */
   readonly links: number
   readonly lost: readonly LostLink[]
-  /** Lines that are not as they were written, by file. */
+  /** Damaged lines, by file. */
   readonly damaged: ReadonlyMap<string, number>
 }
 
@@ -50,7 +50,7 @@ export async function compareJournal(db: Db, journal: Journal, read_from: Date):
   return { read_from, links, lost, damaged }
 }
 
-/** How many links were sold from a time on, according to the journal. */
+/** How many links were sold since a time, according to the journal. */
 export async function countSold(journal: Journal, from: Date): Promise<number> {
   let links = 0
   for await (const entries of journal.read(from, () => {}))
@@ -58,7 +58,7 @@ export async function countSold(journal: Journal, from: Date): Promise<number> {
   return links
 }
 
-/** Everything about one link that is not where the journal says. */
+/** Everything about one link that is not where the journal says it should be. */
 interface Found {
   readonly entries: SoldLink[]
   readonly place: PlaceRow
@@ -78,18 +78,18 @@ async function addUnknown(db: Queryable, sold: readonly SoldLink[], found: Map<s
 }
 
 function toLost({ entries, place }: Found, acknowledged: ReadonlySet<string>): LostLink[] {
-  // Of several orders, those whose delivery was committed; the others were rolled back, and the link was sold again.
+  // // Of several orders, those whose delivery was committed; the others were rolled back, and the link was sold again.
   const certain = entries.filter(({ order_id }) => acknowledged.has(order_id))
   const candidates = certain.length > 0 ? certain : entries
   const newest = candidates.reduce((a, b) => (a.at > b.at ? a : b))
-  // An attempt that was rolled back; then the link was sold to the order that has it.
+  // // An attempt that was rolled back; then the link was sold to the order that has it.
   if (place.where === 'delivered order' && certain.length === 0) return []
   const is_certain = candidates.every(({ order_id }) => order_id === newest.order_id)
   return [{ ...newest, ...place, is_certain, is_acknowledged: certain.length > 0 }]
 }
 
 /**
- * In the order given. Of an order that is delivered here everything is known: a link in the journal that it does not have was written by
+ * In the given order. An order that is delivered here has all its links: a link in the journal that it does not have was written by
  * an attempt that was rolled back.
  */
 const selectPlaces = (db: Queryable, sold: readonly SoldLink[]) =>

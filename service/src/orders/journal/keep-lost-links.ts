@@ -8,22 +8,22 @@ import { countUnassigned } from '../queries.ts'
 import type { LostLink } from './compare-journal.ts'
 
 export interface LostLinksKept {
-  /** Links that are recorded for the first time: each belongs to its order for ever. */
+  /** Links that are recorded for the first time: each belongs to its order permanently. */
   readonly recorded: number
-  /** Of those in pools, how many are no longer for sale. */
+  /** How many of those in pools are no longer for sale. */
   readonly set_aside: number
   /** How many orders, paid here and delivered according to the journal, got their own links back. */
   readonly given_back: number
-  /** Links taken from orders that were waiting and that nobody has seen the links of. */
+  /** Links taken from waiting orders, to which they were never shown. */
   readonly taken_back: number
 }
 
 const BATCH = 1_000
 
 /**
- * Makes sure that links which were sold in a lost time are never sold to anybody else: in a pool they are set aside, a waiting order loses
- * them, and no pool or supplier brings them again. An order that is paid here and was delivered gets its own links back. Locks in the
- * order of LOCK_ORDER (service/testing/lock-order.ts).
+ * Makes sure that links sold in a time lost by a restore are never sold to anyone else: in a pool they are set aside, a waiting
+ * order loses them, and no pool or supplier can add them again. An order that is paid here and was delivered gets its own links
+ * back. Locks in the order of LOCK_ORDER (service/testing/lock-order.ts).
  */
 export async function keepLostLinks(
   tx: Tx,
@@ -32,7 +32,7 @@ export async function keepLostLinks(
   nowMs: number,
 ): Promise<LostLinksKept> {
   const at = new Date(nowMs)
-  // What a delivered order has cannot be taken from it.
+  // // A delivered order keeps its links.
   const fresh = lost.filter(({ is_recorded, where }) => !is_recorded && where !== 'delivered order')
   const hashes = fresh.map(({ hash }) => hash)
   const paid = fresh
@@ -51,7 +51,7 @@ export async function keepLostLinks(
   for (const { item_id, links } of set_aside) await changePoolLeft(tx, item_id, -links)
   for (const link of taken) {
     const open = await vault.openFromOrder(link.link_sealed, link)
-    // On the list by now, so it goes to the pool set aside.
+    // // It is on the list by now, so it goes to the pool set aside.
     await returnToPool(tx, vault, link.item_id, [open], nowMs)
   }
   const { orders, itemsOfLinks } = await giveBack(tx, vault, paid, at)
@@ -69,7 +69,7 @@ export async function keepLostLinks(
   }
 }
 
-/** A day's sales in one statement would take longer than a statement may. */
+/** One statement for a day's sales would exceed the statement timeout. */
 async function inBatches<In, Out>(
   all: readonly In[],
   work: (some: readonly In[]) => Promise<Out[]>,
@@ -80,7 +80,7 @@ async function inBatches<In, Out>(
   return results
 }
 
-/** As the database sorts ids. */
+/** In the sort order that the database uses for ids. */
 const compareTexts = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 /** Moves links from the pool to the units they were delivered for. Returns the orders that got any, and the item of each link. */
@@ -114,7 +114,7 @@ const lockPaidOrders = (tx: Tx, lost: readonly LostLink[]) =>
      order by o.account_id, o.id
        for update`)
 
-/** From orders that are not the ones the journal names and that are not delivered. */
+/** Takes them from orders that are not delivered and are not the ones the journal names. */
 const takeFromWaitingOrders = (tx: Tx, lost: readonly LostLink[]) =>
   tx.many<OrderLineName & { unit: number; item_id: string } & Pick<SealedLink, 'link_sealed'>>(sql`
     with held as materialized (
@@ -176,7 +176,7 @@ const setPoolLinksAside = (tx: Tx, hashes: readonly Buffer[], at: Date) =>
      group by item_id
      order by item_id`)
 
-/** The link of a pool, set aside before, unless the unit of its order has got one already. */
+/** The link of a pool, set aside before, unless the unit of its order already has one. */
 const takeForUnit = (tx: Tx, link: LostLink) =>
   tx.maybeOne<{ item_id: string; id: string; link_sealed: Buffer }>(sql`
     delete from pool_links p

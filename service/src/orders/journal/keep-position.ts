@@ -20,14 +20,14 @@ import type { LinkVault } from '../../supply/gift-link.ts'
 import { type Journal, type JournalMark, KEY_CHECK_LINK } from '../../supply/journal.ts'
 import { countLostOrders } from './lost-orders.ts'
 
-/** What is wrong with the journal, for the person who looks after the store; undefined when the trouble is elsewhere. */
+/** What is wrong with the journal, for the operator; undefined when the cause is elsewhere. */
 export function journalProblemOf(error: unknown): string | undefined {
   if (error instanceof JournalMismatch) return error.message
   if (!(error instanceof Unavailable) || error.part !== 'journal') return undefined
   return `the journal of sold links cannot be read or written: ${error.reason}`
 }
 
-/** The folder is not the journal of this store. The message is for the person who starts the process. */
+/** The folder is not the journal of this store. The message is for the operator who starts the process. */
 export class JournalMismatch extends Error {
   override readonly name = 'JournalMismatch'
 }
@@ -41,9 +41,9 @@ export interface PositionKeeperDeps {
 }
 
 /**
- * Advances the store's position, in the database first and then outside, and closes the store when the database turns out to be behind.
- * After each start of the server nothing is sold until this has run once. Call it once a second; fails with JournalMismatch when the
- * journal is not the one of this store.
+ * Advances the store's position, in the database first and then outside it, and closes the store when the database turns out to be
+ * behind. After each start of the server nothing is sold until this has run once. Call it once a second; fails with JournalMismatch
+ * when the journal is not the one of this store.
  */
 export function createPositionKeeper(deps: PositionKeeperDeps): () => Promise<void> {
   const { db, journal, log } = deps
@@ -52,7 +52,7 @@ export function createPositionKeeper(deps: PositionKeeperDeps): () => Promise<vo
       await keep()
     } catch (error) {
       const why = journalProblemOf(error)
-      // API processes and operators look at the database; where this cannot be written, the log has it.
+      // // API processes and operators read it from the database; if it cannot be written there, it is in the log.
       if (why !== undefined) await noteJournalProblem(db, why).catch(() => {})
       throw error
     }
@@ -65,7 +65,7 @@ export function createPositionKeeper(deps: PositionKeeperDeps): () => Promise<vo
       await advancePosition(db)
       return
     }
-    // Before the database: whatever is outside was committed there.
+    // // Read before the database: a position recorded outside was committed in the database first.
     const outside = await journal.readPosition()
     const state = await readDatabaseState(db)
     const mark = await checkMark(deps, journal, state)
@@ -88,7 +88,7 @@ export function createPositionKeeper(deps: PositionKeeperDeps): () => Promise<vo
   }
 }
 
-/** For a program that delivers without keeping the position: its folder must be the journal that this store keeps. */
+/** For a program that delivers without advancing the position: its folder must be the journal of this store. */
 export async function assertOwnJournal(db: Db, journal: Journal | undefined): Promise<void> {
   const { journal_id } = await readDatabaseState(db)
   if (journal === undefined || journal_id === null) return
@@ -98,7 +98,7 @@ export async function assertOwnJournal(db: Db, journal: Journal | undefined): Pr
     throw refuse('invalid_request', describeOther(mark.journal_id, journal_id))
 }
 
-/** Undefined when nothing is missing, as far as one can tell from outside. */
+/** Undefined when nothing is missing, as far as the record outside shows. */
 async function findWhyBehind(
   db: Db,
   journal: Journal,
@@ -112,9 +112,9 @@ async function findWhyBehind(
       `${outside.position} of ${outside.generation} (${outside.at.toISOString()})`
     )
   }
-  // On another server an operator decides in any case.
+  // // On another server an operator decides in any case.
   if (state.is_compared || state.behind_since !== null || !isSameDatabase(state)) return undefined
-  // The position is a second coarse. An order that was delivered after it is in the journal, too.
+  // // The position has a resolution of one second. An order that was delivered after it is in the journal, too.
   const lost = await countLostOrders(db, journal, state.position_at)
   return lost > 0
     ? `${lost} orders that were delivered according to the journal are not delivered in it`
@@ -140,7 +140,7 @@ async function checkMark(
 }
 
 const WITHOUT =
-  'If that journal is lost, "shopwire-admin recover open --without-journal" lets the store go on without it'
+  'If that journal is lost, "shopwire-admin recover open --without-journal" lets the store continue without it'
 
 const describeUnset = (journal_id: string) =>
   `This store keeps a journal of sold links (${journal_id}) and SHOPWIRE_JOURNAL is not set here: set it to the folder of the ` +

@@ -1,13 +1,16 @@
 import { type Db, type Queryable, sql } from '../../platform/database/db.ts'
 import type { DeliveredOrder, Journal } from '../../supply/journal.ts'
 
-/** Clocks of workers and of the database may differ by this much. Reading more than necessary does no harm: most of it is known. */
+/**
+ * Clocks of workers and of the database may differ by this much. Reading more than necessary does no harm: those orders are known
+ * already.
+ */
 export const CLOCKS_APART_MS = 600_000
 
 /**
- * How many orders were delivered according to the journal, committed and acknowledged, and are not delivered in this database. Any such order
- * means that commits are lost; links in the journal without an acknowledgement may be those of a transaction that was rolled back. Orders that a
- * recovery has settled are on the list of lost links: nothing new is lost with them.
+ * How many orders were delivered according to the journal, committed and acknowledged, and are not delivered in this database. Any
+ * such order means that commits are lost; links in the journal without an acknowledgement may be those of a transaction that was
+ * rolled back. Orders that a recovery has settled are on the list of lost links, so they do not count as lost again.
  */
 export async function countLostOrders(db: Db, journal: Journal, since: Date): Promise<number> {
   let lost = 0

@@ -37,7 +37,7 @@ export const selectOrderLinkHashes = (db: Queryable, account_id: string, order_i
      order by line, unit`)
 
 /**
- * What the journal gets of an order's links. Also tells the database, for this transaction, that the journal gets them; see
+ * What the journal records of an order's links. Also marks the order in the database, for this transaction, as journalled; see
  * functions/orders/refuse_unless_journalled.sql.
  */
 export const selectForJournal = (tx: Tx, account_id: string, order_id: string) =>
@@ -93,7 +93,7 @@ export const deleteOrderLinks = (tx: Tx, account_id: string, order_id: string) =
        and k.unit = h.unit
     returning k.line, k.unit, k.link_sealed, k.link_kek_id, k.link_hash, k.source`)
 
-/** One of the links that the order had in a time that a restore lost. */
+/** One of the links that the order had in a time lost by a restore. */
 export const selectLostLink = (db: Queryable, account_id: string, order_id: string) =>
   db.maybeOne<{ sold_at: Date }>(sql`
     select sold_at

@@ -5,8 +5,8 @@ import type { Removed } from '../../platform/jobs/removal-limit.ts'
 export const ERASE_CHUNK = 500
 const HOUR_MS = 3_600_000
 /**
- * Orders are looked at an hour later than they could be. By then nearly all of them were delivered before the limit, and their events
- * are deleted, so that few have to be looked at again.
+ * Orders are checked an hour later than necessary. By then nearly all of them were delivered before the limit and their events are
+ * deleted, so few have to be checked again.
  */
 const LOOK_LATER_MS = HOUR_MS
 /** For an order that was not delivered, or too recently. */
@@ -18,10 +18,10 @@ interface OrderNames {
 }
 
 /**
- * Erases the links of orders that were delivered before a time. Fingerprints stay. A link is kept as long as the event that carries it:
- * the body of an event may be composed when it is first sent. One chunk per call, each in one transaction with the place up to which
- * orders were looked at; returns how many orders it looked at for the first time. Any number of workers may call this; one of them does the
- * work.
+ * Erases the links of orders that were delivered before a time. Fingerprints stay. A link is kept as long as the event that carries
+ * it: the body of an event may be composed as late as its first attempt. Each call handles one chunk in one transaction, and
+ * records how far it got; returns how many orders it checked for the first time. Any number of workers may call this; one of them
+ * does the work.
  */
 export async function eraseOldLinks(db: Db, before: Date, nowMs: number): Promise<Removed> {
   const looked = await db.transaction(async (tx) => {
@@ -45,7 +45,7 @@ const namesOf = (orders: readonly { account_id: string; order_id: string }[]): O
   order_ids: orders.map(({ order_id }) => order_id),
 })
 
-/** With ties: of two orders of the same moment none may be left out. The time stays in the database, which has more digits. */
+/** Includes ties: of two orders of the same moment none may be skipped. The time stays in the database, which has more digits. */
 const nextOrders = (tx: Tx, before: Date) =>
   tx.many<{ account_id: string; order_id: string }>(sql`
     with next as materialized (

@@ -12,11 +12,11 @@ export interface RecordedAttempt {
   /** The operator, as the audit log names them. */
   readonly actor: string | null
   readonly client_address: string | null
-  /** SHA-256 of the cart, in hex; null for an operator's, whose cart is the one that was bought. */
+  /** SHA-256 of the cart, in hex; null for an operator's order, which has no other cart than its own. */
   readonly request_hash: string | null
   /** `bought`, `replayed` or the type of the error. */
   readonly outcome: string
-  /** Null when it was not recorded: the process was killed within a second of it, or an operator made the attempt. */
+  /** Null when it was not recorded: the process was killed within a second of the attempt, or an operator made it. */
   readonly status: number | null
   readonly is_sent: boolean | null
 }
@@ -35,27 +35,28 @@ export interface Attempts {
   /** Oldest first, at most `LISTED_MAX`. */
   readonly attempts: readonly RecordedAttempt[]
   readonly counts: { readonly attempts: number; readonly replayed: number; readonly refused: number }
-  /** Requests before this time were not recorded, or are no longer kept. */
+  /** Requests before this time were not recorded, or have been removed. */
   readonly kept_since: Date
 }
 
 export const LISTED_MAX = 500
 
-/** Those that were recorded, with the one that bought and those of operators, which are known in any case. */
+/** The recorded attempts, plus the one that bought and those of operators, which are stored with the order in any case. */
 export async function readAttempts(
   db: Queryable,
   key: BoughtOrder | { readonly account_id: string; readonly idempotency_key: string },
   actions: readonly AuditRow[],
 ): Promise<Attempts> {
   const { account_id, idempotency_key } = key
-  // It may have been answered with an error all the same: a connection that broke at the commit is a 503 whose order exists.
+  // // It may have been answered with an error all the same: if the connection broke at the commit, the caller got 503 and the
+  // order exists.
   const buyer = 'id' in key ? key.request_id : null
   const recorded = await selectAttempts(db, account_id, idempotency_key, buyer)
   const counted = await countAttempts(db, account_id, idempotency_key, buyer)
   const { kept_since } = await selectKeptSince(db)
   const own = recorded.map((row): RecordedAttempt => ({ ...row, actor: null }))
   const byOperators = actions.filter(({ action }) => action === 'order.place').map(operatorAttempt)
-  // An account's own people do not see what operators did, but an order that an operator placed was bought all the same.
+  // // Members of an account do not see operators' actions, but an order that an operator placed was bought all the same.
   const isBuyingKnown = counted.bought > 0 || byOperators.some(({ outcome }) => outcome === 'bought')
   const buying = 'id' in key && !isBuyingKnown ? [buyingAttempt(key)] : []
   const attempts = [...own, ...byOperators, ...buying].sort((a, b) => a.at.getTime() - b.at.getTime())
@@ -116,7 +117,7 @@ export interface BoughtOrder
   readonly key_name: string | null
   readonly request_id: string | null
   readonly client_address: string | null
-  /** Of the answer to the request that bought it; null when that was not recorded. */
+  /** From the answer to the request that bought it; null when that was not recorded. */
   readonly is_sent: boolean | null
 }
 

@@ -12,11 +12,11 @@ export interface Evidence {
   readonly attempt?: { readonly idempotency_key: string; readonly request_hash: Buffer }
   /** The order that the attempt bought. */
   bought_order_id?: string
-  /** Of an answer that carries links. */
+  /** For an answer that contains links. */
   read?: { readonly order_id: string; readonly links: number }
 }
 
-/** A request that is over. */
+/** A finished request. */
 export interface EvidenceRow extends Evidence {
   readonly account_id: string
   readonly key_id: string
@@ -30,17 +30,17 @@ export interface EvidenceRow extends Evidence {
 
 export type EvidenceWriter = BatchWriter<EvidenceRow>
 
-/** A process that is killed loses at most this much of its latest evidence. */
+/** A killed process loses at most this much of its latest evidence. */
 const EVERY_MS = 1_000
 const BATCH_MAX = 500
-/** Some five megabytes, and several seconds of the busiest process while its database is away. */
+/** About five megabytes, and several seconds of the busiest process while its database is unavailable. */
 const WAITING_MAX = 10_000
-/** An address is a text that a proxy sent us, if the number of trusted ones is set too high. */
+/** If the number of trusted proxies is set too high, an address is whatever text a proxy sent. */
 const ADDRESS_LENGTH_MAX = 64
 
 export const clientAddress = (address: string) => address.slice(0, ADDRESS_LENGTH_MAX)
 
-/** Records attempts to buy and reads of links after the answers, off the path of the requests. See decision 0021. */
+/** Records attempts to buy and reads of links after the answers, so that requests do not wait for it. See decision 0021. */
 export function createEvidenceWriter(
   db: Queryable,
   { log, metrics }: { log: Log; metrics: Pick<OrderMetrics, 'evidenceLost'> },
@@ -60,7 +60,7 @@ export function createEvidenceWriter(
   })
 }
 
-/** One statement. Rows that are there already, because an earlier try came through after all, are left as they are. */
+/** One statement. Rows that exist already, because an earlier try succeeded after all, are left unchanged. */
 const insertEvidence = (db: Queryable, rows: readonly EvidenceRow[]) =>
   db.run(sql`
     with given as materialized (
@@ -100,7 +100,7 @@ function columnsOf({ attempt, read, bought_order_id, at_ms, refused, isSent, ...
     is_sent: isSent,
     idempotency_key: attempt?.idempotency_key,
     request_hash: attempt?.request_hash.toString('hex'),
-    // An answer that was an error in the end said nothing of the order and carried no links.
+    // // An answer that ended as an error said nothing about the order and contained no links.
     ...(refused === null && { ...read, bought_order_id }),
   }
 }
@@ -109,7 +109,7 @@ const DELETED_OF_EACH = 1_000
 /** Rows at a time, of three tables together. */
 export const EVIDENCE_CHUNK = 3 * DELETED_OF_EACH
 
-/** Removes evidence that is older than it is kept for, one chunk per call. */
+/** Removes evidence that is past its retention, one chunk per call. */
 export async function deleteOldEvidence(db: Pick<Db, 'commit'>, before: Date): Promise<Removed> {
   const { removed } = await db.commit<{ removed: number }>(sql`
     select delete_old_evidence(${before}, ${DELETED_OF_EACH}) as removed`)

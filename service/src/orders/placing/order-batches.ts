@@ -3,7 +3,7 @@ import { type Db, isRolledBack } from '../../platform/database/db.ts'
 import { endWith, inSpan, type Tracing } from '../../platform/observability/tracing.ts'
 import { callPlaceOrder, callPlaceOrders, type NewOrder, type Placed } from '../queries.ts'
 
-/** Places one order, alone or together with others that came at the same time. */
+/** Places one order, alone or together with others that arrived at the same time. */
 export type Place = (order: NewOrder) => Promise<Placed>
 
 export interface OrderBatchesOptions {
@@ -12,14 +12,14 @@ export interface OrderBatchesOptions {
   onBatch?(size: number, mustWait: number): void
 }
 
-/** Those of a trial, docs/decisions/0008. */
+/** As measured in decision 0008. */
 const LANES = 3
 const ORDERS_MAX = 16
 
 /**
  * Orders of different accounts that arrive while others are being placed are placed together, in one transaction: that costs
- * PostgreSQL about a third of placing them one by one. A lost answer then concerns all of them; each is settled by
- * repeating it with its own idempotency key, as ever.
+ * PostgreSQL about a third of placing them one by one. A lost answer then concerns all of them; each is resolved by repeating it
+ * with its own idempotency key, as usual.
  */
 export function placeInBatches(
   db: Pick<Db, 'commit'>,
@@ -46,7 +46,7 @@ export function placeInBatches(
 
 const STATEMENT = { 'db.system.name': 'postgresql', 'db.stored_procedure.name': 'place_orders' }
 
-/** A call for many orders belongs to none of their traces: it has one of its own, and each of them says which. */
+/** A call for many orders belongs to none of their traces: it has its own trace, and links to and from each of them. */
 async function inOneSpan<Result>(
   tracing: Tracing,
   orders: readonly NewOrder[],

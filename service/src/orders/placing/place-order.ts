@@ -21,7 +21,7 @@ export interface Buyer {
   readonly access_version: number
 }
 
-/** The attempt to buy, as it is kept with the order. */
+/** The attempt to buy, as it is stored with the order. */
 export interface Attempt {
   readonly request_hash: Buffer
   /** Null when an operator buys. */
@@ -69,8 +69,8 @@ export async function placeOrder(
 }
 
 /**
- * Two requests are the same when they would buy the same on the same condition: the order of lines, white space and an omitted
- * qty of one make no difference; another expected price does.
+ * Two requests are the same when they would buy the same on the same condition: the order of lines, white space and an omitted qty
+ * of one make no difference; another expected price does.
  */
 export function hashCart(items: readonly CartItem[]): Buffer {
   const lines = items

@@ -24,7 +24,7 @@ export async function proveKey(db: Queryable, account_id: string, idempotency_ke
   const ids = orders.map(({ id }) => id)
   const [first] = orders
   const actions = first ? await listActions(db, first.id, LISTED_MAX) : []
-  // One after the other: both may run in one transaction.
+  // // In sequence: both may run in one transaction.
   const attempts = await readAttempts(db, first ?? { account_id, idempotency_key }, actions)
   const transfers = await selectOrderTransfers(db, account_id, ids)
   const debits = transfers.filter(({ kind }) => kind === 'order')
@@ -53,14 +53,14 @@ function verdictOf(
   return orders.length === 1 && isPaidOnce && isRefundRight ? 'bought_once' : 'not_once'
 }
 
-/** In plain words, for whoever made the claim. */
+/** In plain words, for the person who made the claim. */
 export function summaryOf(proof: Proof): string {
   const { verdict, counts, orders, debits, refunds, kept_since } = proof
   const sent = count(counts.attempts, 'attempt')
   const bought = orders[0]
   const earlier =
     bought && bought.created_at < kept_since
-      ? [`Attempts before ${day(kept_since)} UTC are not kept; earlier ones may be missing here.`]
+      ? [`Attempts before ${day(kept_since)} UTC are no longer stored, so earlier ones may be missing here.`]
       : []
   if (verdict === 'not_once') {
     const found = [

@@ -14,8 +14,8 @@ export interface OrderFilter {
 export type ListedOrder = Pick<OrderRow, 'account_id' | 'id' | 'status' | 'total_cents' | 'created_at'>
 
 /**
- * For operators: orders of all accounts or of one, newest first. Ids begin with the time at which they were made, so their order is that of
- * the time; those of one account are read in it by the primary key, however old the newest is.
+ * For operators: orders of all accounts or of one, newest first. Ids begin with the time at which they were made, so sorting by id
+ * is sorting by time; the orders of one account are read by the primary key, however old the newest is.
  */
 export const selectOrdersBy = (db: Queryable, filter: OrderFilter, limit: number) =>
   db.many<ListedOrder>(

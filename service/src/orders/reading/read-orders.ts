@@ -19,7 +19,7 @@ import {
 export interface OrderToRead {
   readonly account_id: string
   readonly id: string
-  /** Only for those who may read them. */
+  /** Only for callers who may read them. */
   readonly withLinks: boolean
 }
 
@@ -35,7 +35,7 @@ export async function readOrder(
   return order
 }
 
-/** Each as it is now, in the order in which they were asked for. */
+/** Each order as it is now, in the order of the ids. */
 export async function readOrders(
   db: Queryable,
   vault: OpensLinks,
@@ -65,10 +65,10 @@ export async function openLinks(
   )
 }
 
-/** Why there is nothing to show. */
+/** Why there are no links to show. */
 export const erasedLinks = (order_id: string, erased_at: Date | null) =>
-  `The links of ${order_id} were erased on ${erased_at?.toISOString().slice(0, 10)}: this store keeps links for a limited time after ` +
-  'the delivery, and their fingerprints for good. Whoever received them, by the API or by a webhook, may still have them.'
+  `The links of ${order_id} were erased on ${erased_at?.toISOString().slice(0, 10)}: this store stores links for a limited time after ` +
+  'the delivery, and their fingerprints permanently. Whoever received them, by the API or by a webhook, may still have them.'
 
 export async function listOrders(
   db: Queryable,
