@@ -3,21 +3,22 @@ import { every } from '../platform/process/every.ts'
 import type { Admission } from './admission.ts'
 import type { KnownKeys } from './known-keys.ts'
 
-/** How long a revocation may go unnoticed when the process that made it ended before announcing it, plus round trips. */
+/** How long a revocation may take effect late when the process that made it ended before announcing it, plus round trips. */
 const LOOK_EVERY_MS = 500
-/** Longer than any process caches a key, and than Redis keeps an announcement. The database refuses to delete anything younger. */
+/** Longer than any process caches a key, and longer than Redis keeps an announcement. The database refuses to delete anything younger. */
 const KEPT_S = 3_600
 
 export interface AccessChanges {
-  /** Every change from now on is noticed. */
+  /** From now on every change is noticed. */
   open(): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * Follows accounts whose access version changed, for an admission store that keeps its own copy of it. A command that changes it
- * also announces it and returns only when that is in force; this covers a process that is killed between commit and announcement.
- * First the cached keys of this process are invalidated, which needs no other system, then the change is announced again.
+ * Follows accounts whose access version changed, for an admission store that has its own copy of it. A command that changes the
+ * version also announces it and returns only when that is in force; this covers a process that is killed between commit and
+ * announcement. First the cached keys of this process are invalidated, which needs no other system, then the change is announced
+ * again.
  */
 export function followAccessChanges(
   db: Db,
@@ -63,7 +64,7 @@ interface ChangeRow {
   readonly access_version: number
 }
 
-/** Deletes what every process has seen long ago. */
+/** Deletes changes that every process has seen long ago. */
 export const purgeAccessChanges = (db: Db) =>
   db.run(sql`
     delete from access_changes

@@ -24,17 +24,17 @@ export interface PostgresAdmissionOptions {
 }
 
 export const PURGE_EVERY_MS = 30_000
-/** Those of a trial, docs/decisions/0008. */
+/** As measured in decision 0008. */
 const ADMIT_LANES = 2
 const ADMIT_BATCH_MAX = 32
 
-/** Admission in the database itself, by functions/access/admit_many.sql: nothing else to run. */
+/** Admission in the database itself, by functions/access/admit_many.sql: no other system is needed. */
 export function postgresAdmission(db: Db, options: PostgresAdmissionOptions): Admission {
   const { limits } = options
   let timer: NodeJS.Timeout | undefined
   let lostAt: number | undefined
 
-  /** `admit_many` itself detects a loss of data; this reports it to log and metrics, and deletes old nonces. */
+  /** `admit_many` itself detects a loss of data; this reports the loss to log and metrics, and deletes old nonces. */
   async function maintain() {
     const state = await db.one<{ lost_at: number }>(sql`select lost_at from admission_memory_check()`)
     if (lostAt !== undefined && state.lost_at !== lostAt) options.onDataLost()
@@ -42,7 +42,7 @@ export function postgresAdmission(db: Db, options: PostgresAdmissionOptions): Ad
     await purge(db)
   }
 
-  /** Of different accounts. Unless it may wait, one that would have to is left alone. */
+  /** Requests of different accounts. Unless it may wait, a request that would have to wait is skipped. */
   async function admitMany(
     attempts: readonly Attempt[],
     { mayWait = false } = {},
@@ -102,7 +102,7 @@ export function postgresAdmission(db: Db, options: PostgresAdmissionOptions): Ad
   }
 }
 
-/** Deletes nonces whose timestamp is too old to be accepted, durable ones too, and old changes of accounts. */
+/** Deletes nonces whose timestamp is too old to be accepted, durable ones included, and old changes of accounts. */
 export async function purge(db: Db): Promise<void> {
   await db.one(sql`
     select purge_nonces(floor(extract(epoch from clock_timestamp()))::bigint - ${NONCE_KEPT_S_MIN}::bigint)`)
@@ -111,7 +111,7 @@ export async function purge(db: Db): Promise<void> {
 
 /**
  * Spends a nonce durably, in a logged table; `isNew` is false when it was used before. Nothing is written when the request was
- * signed no later than a refused one whose nonce was not recorded; `refusedTo` is that request's time then.
+ * signed no later than a refused one whose nonce was not recorded; `refusedTo` is then that request's time.
  */
 export async function witnessNonce(
   db: Db,

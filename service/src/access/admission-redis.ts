@@ -19,7 +19,7 @@ export interface RedisAdmissionOptions extends RedisSettings {
   onDataLost(): void
 }
 
-/** What the database has durably recorded ("witnessed") of a request when Redis is asked for the second time. */
+/** What the database has durably recorded ("witnessed") of a request when Redis is called for the second time. */
 type Witnessed = 'nonce' | 'refusal'
 interface Question {
   readonly attempt: Attempt
@@ -40,18 +40,18 @@ const PREFIX = 'shopwire'
 const WATCH_EVERY_MS = 500
 /** Longer than any process caches a key (see known-keys.ts), so that an announcement outlives every cache it invalidates. */
 const ACCESS_VERSION_TTL_S = 3_600
-/** One lost answer is no outage. */
+/** One lost answer does not count as an outage. */
 const SILENT_LOOKS_MAX = 1
 const SLOT_BATCH = 512
 /** In admission.lua. */
 const KEYS_PER_REQUEST = 6
-/** Those of a trial, docs/decisions/0008. */
+/** As measured in decision 0008. */
 const ADMIT_LANES = 3
 const ADMIT_BATCH_MAX = 16
 /** One slot in each of sixteen ranges, so that every master of a cluster of up to that size is checked each time. */
 const WATCHED_SLOTS = Array.from({ length: 16 }, (_, n) => (n * SLOT_COUNT) / 16)
 const REDIS_SILENT =
-  'Redis does not answer, so signed requests cannot be admitted and get 503. Start it, or repair the way to it; it is used again within a second'
+  'Redis does not answer, so signed requests cannot be admitted and get 503. Start it, or repair the connection to it; it is used again within a second'
 /** A store in a new epoch admits no request for the rest of this second and the next two. */
 const WARMING_MS = 3_000
 
@@ -100,11 +100,11 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
       areAllStarted = false
       options.onDataLost()
     }
-    // Repeated until it succeeds: a failover may be half done.
+    // // Repeated until it succeeds: a failover may be only half done.
     if (!areAllStarted) await startAllEpochs()
   }
 
-  /** One check at a time, each started a while after the last one ended. */
+  /** One check at a time, each started some time after the last one ended. */
   function keepWatching() {
     if (isClosed) return
     watching = setTimeout(
@@ -120,7 +120,7 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
   function onWatchError(error: Error) {
     silentLooks += 1
     options.onError(error)
-    // A master that hangs keeps its connections open; after a new connection the sentinels are asked again who the master is.
+    // // A master that hangs keeps its connections open; a new connection makes the client ask the sentinels again for the master.
     if (options.sentinels !== undefined && client.status === 'ready') client.disconnect(true)
   }
 
@@ -177,7 +177,7 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
     )
   }
 
-  /** What has to be witnessed asks again by itself: nothing was recorded for it yet. */
+  /** A request that has to be witnessed repeats the call itself: nothing was recorded for it yet. */
   async function admitMany(attempts: readonly Attempt[]): Promise<(Verdict | MustWait)[]> {
     const replies = await ask(attempts.map((attempt) => ({ attempt })))
     return replies.map((reply) =>
@@ -192,9 +192,9 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
       sizeMax: ADMIT_BATCH_MAX,
       runOne: admitOne,
       runMany: admitMany,
-      // The script may have run up to some request of the batch, and whether it did is unknown.
+      // // The script may have run for some requests of the batch; how many is unknown.
       isUndone: () => false,
-      // A cluster spreads keys over servers; what is sent at once to one of them is sent together anyway.
+      // // A cluster spreads keys over servers; commands sent at once to one of them are pipelined anyway.
       mode: options.isCluster ? 'off' : (options.batching ?? 'adaptive'),
       ...(options.onBatch && { onBatch: options.onBatch }),
     }),
@@ -278,8 +278,8 @@ async function refuseEvictingServers(client: Client): Promise<void> {
 }
 
 /**
- * A master that is cut off from its replicas and the sentinels goes on by itself while they make another one. For that time a nonce
- * could be used once at each, unless it stops accepting writes without a replica.
+ * A master that is cut off from its replicas and the sentinels continues while they promote another one. During that time a nonce
+ * could be used once on each, unless the old master stops accepting writes without a replica.
  */
 async function refuseLoneMaster(client: Client): Promise<void> {
   const info = await answered((client as Redis).info('replication'))

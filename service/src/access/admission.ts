@@ -1,17 +1,20 @@
 /**
  * Admission: may this correctly signed request be served now? One round trip spends the nonce and counts the request in both
- * rolling windows, exactly, however many processes ask at once.
+ * rolling windows, exactly, however many processes call it at once.
  *
  * The admission store (unlogged tables, or Redis) is fast but may lose its data. It detects such a loss and then refuses
  * everything signed up to that moment. See docs/decisions/0005.
  */
 export interface Admission {
   admit(attempt: Attempt): Promise<Verdict>
-  /** A key or an account changed what it may do. Once this returns, every process applies the change. */
+  /** Announces that the rights of a key or an account changed. Once this returns, every process applies the change. */
   announce(account_id: string, access_version: number): Promise<void>
-  /** Why no request can be admitted, here or in any other process; undefined when they can, or when the database has the same problem. */
+  /**
+   * Why no request can be admitted, here or in any other process; undefined when they can be, or when the database has the same
+   * problem.
+   */
   problem(): string | undefined
-  /** Prepares the store, so that the first caller does not have to wait for it. */
+  /** Prepares the store, so that the first caller does not have to wait. */
   open(): Promise<void>
   close(): Promise<void>
 }

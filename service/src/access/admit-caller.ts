@@ -25,8 +25,8 @@ export interface SignedRequest {
 const READS_MAX = 3
 
 /**
- * Turns a signed request into a Caller or refuses it: key and signature, then nonce, then limits. `onProven` may refuse it in between, when
- * its account is certain and nothing is spent.
+ * Turns a signed request into a Caller or refuses it: key and signature, then nonce, then limits. `onProven` may refuse it in
+ * between, when its account is certain and nothing is spent yet.
  */
 export async function admitCaller(
   deps: AccessDeps,
@@ -62,7 +62,7 @@ export async function admitCaller(
       case 'forgotten':
         throw refuse(
           'timestamp_out_of_range',
-          'This request was signed before our record of used nonces begins. Sign again with a fresh timestamp and nonce.',
+          'This request was signed before the record of used nonces begins. Sign again with a fresh timestamp and nonce.',
         )
       case 'warming':
         throw new Refusal(
@@ -81,7 +81,7 @@ export async function admitCaller(
   throw new Unavailable('admission', new Error('the account kept changing while it was being read'))
 }
 
-/** Reads the caller's key and account again; refuses when the key was revoked since it was admitted. */
+/** Reads the caller's key and account again; refuses when the key was revoked since the request was admitted. */
 export async function rereadCaller(deps: AccessDeps, { key_id, usage }: Caller): Promise<Caller> {
   const key = await deps.keys.read(key_id)
   if (!key) throw badCredentials(deps, 'revoked', key_id)
@@ -89,9 +89,9 @@ export async function rereadCaller(deps: AccessDeps, { key_id, usage }: Caller):
 }
 
 /**
- * Every failure costs one signature and then one read that finds nothing, in this order, so that timing does not reveal whether
- * a key exists. Reads of concurrent requests are combined, so that forged requests stay cheap and get 401 however many there
- * are. Only the first request with a key that this process has not cached opens its secret and computes a second signature.
+ * Every failure costs one signature and then one read that finds nothing, in this order, so that timing does not reveal whether a
+ * key exists. Reads of concurrent requests are combined, so that forged requests stay cheap and get 401 however many there are.
+ * Only the first request with a key that this process has not cached decrypts its secret and computes a second signature.
  */
 async function proveSigner(
   deps: AccessDeps,
@@ -122,7 +122,7 @@ function isSignedWith(secret: KeyObject, credentials: Credentials, request: Sign
 /** For keys that do not exist, so that the check takes as long as for existing ones. */
 const DUMMY_SECRET = createSecretKey(randomBytes(32))
 
-/** The same answer for all of them, and always 401: a caller that got 429 would wait instead of checking its secret. */
+/** The same answer for all of them, always 401: a caller that got 429 would wait instead of checking its secret. */
 function badCredentials(deps: AccessDeps, reason: 'key' | 'signature' | 'revoked', key_id: string): Refusal {
   deps.metrics.authFailures.inc({ reason })
   return refuse('authentication_failed', NOT_PROVEN, { key_id, reason })
@@ -144,7 +144,7 @@ function whyLimited({ requests, orders }: Usage, isOrder: boolean): string {
   const made = (what: string) => `This account has made ${what} within ${RATE_WINDOW_S} seconds.`
   if (requests.used >= requests.max) return made(`${requests.max} requests`)
   if (isOrder && orders.used >= orders.max) return made(`${orders.max} order attempts`)
-  return 'This account kept sending while it was refused, and this request was signed before it stopped.'
+  return 'This account kept sending requests while it was refused, and this request was signed before it stopped.'
 }
 
 /** Both windows on every signed answer, so that callers see a limit before they reach it. */

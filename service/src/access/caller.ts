@@ -9,7 +9,7 @@ export interface Caller {
   readonly account_name: string
   readonly isSuspended: boolean
   readonly scopes: ReadonlySet<Scope>
-  /** Increases when the account or one of its keys changes what it may do: money moves only with the latest version. */
+  /** Increases whenever the rights of the account or one of its keys change: money moves only with the latest version. */
   readonly access_version: number
   readonly usage: Usage
 }

@@ -26,7 +26,7 @@ export const NOT_PROVEN =
 
 /**
  * Checks only the form and the timestamp, so it needs neither body nor database. A header sent twice arrives joined by a comma,
- * which no valid form contains.
+ * which is invalid in every one of these forms.
  */
 export function readCredentials(headers: IncomingHttpHeaders, nowMs: number): Credentials {
   const key_id = headers[requestHeadersLower.key]
@@ -61,7 +61,7 @@ const FORMS = [
   ['X-Api-Signature', requestHeadersLower.signature, SIGNATURE_FORM, 'must be 64 lower-case hex characters'],
 ] as const
 
-/** Forms are public and depend on no key. What was sent is not repeated: a secret may be in the wrong header. */
+/** Forms are public and depend on no key. The value is not repeated: a secret may be in the wrong header. */
 function formProblems(headers: IncomingHttpHeaders): string {
   return FORMS.flatMap(([name, header, form, rule]) => {
     const value = headers[header]

@@ -6,20 +6,20 @@ import { Unavailable } from '../platform/trouble.ts'
 
 /**
  * How often each key is used, hour by hour, for the owners of the account. Counted in memory and written every few seconds: a
- * process that is killed loses what it has not written, which no money depends on. A batch whose result was lost with the connection
- * is written again, so a figure may then be a few seconds' worth too high.
+ * killed process loses what it has not written, on which no money depends. A batch whose result was lost with the connection is
+ * written again, so a figure may be too high by a few seconds' worth.
  */
 export interface KeyUsage {
-  /** An admitted request. Never waits and never throws. */
+  /** Counts an admitted request. Never waits and never throws. */
   request(who: KeyName, request: IncomingMessage, nowMs: number): void
   /** An order that this key bought. */
   order(who: KeyName, request: IncomingMessage, nowMs: number): void
   /** A cart that was priced. */
   quote(who: KeyName, request: IncomingMessage, nowMs: number): void
-  /** Writes what was counted so far, unless the database is away. */
+  /** Writes what was counted so far, unless the database is unavailable. */
   flush(): Promise<void>
   start(): void
-  /** Writes what is left. */
+  /** Writes the remaining counts. */
   stop(): Promise<void>
 }
 
@@ -38,9 +38,9 @@ export interface KeyUsageOptions {
 const EVERY_MS = 3_000
 const HOUR_MS = 3_600_000
 const BATCH_MAX = 500
-/** Keys that are counted at once, some three megabytes. Those beyond are not counted until the next write. */
+/** Keys that are counted at once, about three megabytes. Further keys are not counted until the next write. */
 const KEYS_MAX = 20_000
-/** An address is a text that a proxy sent us, if the number of trusted ones is set too high. */
+/** If the number of trusted proxies is set too high, an address is whatever text a proxy sent. */
 const ADDRESS_LENGTH_MAX = 64
 
 interface Counted extends KeyName {
@@ -50,7 +50,7 @@ interface Counted extends KeyName {
   quotedMs: number | undefined
   lastMs: number
   address: string
-  /** What the address was made from, to make it again only when it changes. */
+  /** The input of the address, so that it is formatted again only when it changes. */
   peer: string | undefined
   forwarded: string | string[] | undefined
 }
@@ -60,7 +60,7 @@ export function createKeyUsage(
   { addressOf, log, everyMs = EVERY_MS, keysMax = KEYS_MAX }: KeyUsageOptions,
 ): KeyUsage {
   let present = new Map<string, Counted>()
-  /** Of an hour that has ended, and what could not be written. */
+  /** Counts of hours that have ended, and counts that could not be written. */
   let ended: Counted[] = []
   let lost = 0
   let underWay: Promise<void> = Promise.resolve()
@@ -101,7 +101,7 @@ export function createKeyUsage(
       )
       lost = 0
     }
-    // In one order in all processes: two that write the same keys at once would otherwise wait for each other.
+    // // In the same order in all processes: otherwise two that write the same keys at once could deadlock.
     let rows = [...ended, ...present.values()].sort(byKey)
     ended = []
     present = new Map()
@@ -144,7 +144,7 @@ export function createKeyUsage(
       await repeating.stop()
       await flush()
       if (ended.length > 0)
-        log.warn({ keys: ended.length }, 'the last usage of keys is lost: the database is away')
+        log.warn({ keys: ended.length }, 'the last usage of keys is lost: the database is unavailable')
     },
   }
 }
@@ -216,7 +216,7 @@ function columnsOf({ account_id, key_id, hour, requests, orders, quotedMs, lastM
 export const USAGE_KEPT_DAYS = 40
 export const USAGE_DELETE_CHUNK = 1_000
 
-/** Deletes hours that are older than they are kept for, one chunk per call; fewer rows than a chunk means that none is left. */
+/** Deletes hours past their retention, one chunk per call; fewer rows than a chunk means that none is left. */
 export const deleteOldUsage = (db: Queryable, before: Date) =>
   db.run(sql`
     delete from key_usage u

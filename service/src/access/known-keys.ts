@@ -25,8 +25,8 @@ export interface KnownKeys {
   /** The cached key, if the admission store has confirmed it since it was read. */
   cached(key_id: string): KnownKey | undefined
   /**
-   * Cached keys of the account with an older access version are no longer used. Returns false when this process already knew
-   * of this version.
+   * Stops using cached keys of the account that have an older access version. Returns false when this process already knew this
+   * version.
    */
   invalidateBefore(account_id: string, access_version: number): boolean
   /** Reads the key from the database; undefined when it is unknown or revoked. */

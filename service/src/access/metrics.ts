@@ -15,26 +15,26 @@ export function accessMetrics(registry: MetricRegistry) {
     admissionDuration: registry.histogram(API, BUCKETS.milliseconds, {
       name: 'shopwire_admission_duration_seconds',
       help: 'Time to check and count one signed request in the admission store.',
-      action: 'Look at the load of that store. With PostgreSQL, think of Redis for admission.',
+      action: 'Check the load of that store. With PostgreSQL, consider Redis for admission.',
       labels: { store: 'as observed' },
     }),
     authFailures: registry.counter(API, {
       name: 'shopwire_auth_failures_total',
       help: 'Requests refused with 401, by what failed.',
       action:
-        'Many with reason "signature": a caller signs wrongly, or somebody guesses. The log names the key id.',
+        'Many with reason "signature": a caller signs incorrectly, or somebody is guessing. The log names the key id.',
       labels: { reason: ['key', 'signature', 'revoked'] },
     }),
     nonceReplays: registry.counter(API, {
       name: 'shopwire_nonce_replays_total',
       help: 'Validly signed requests refused because their nonce had been used.',
       action:
-        'A caller retries without signing again, or somebody replays what was captured. The log names the key id.',
+        'A caller retries without signing again, or somebody replays captured requests. The log names the key id.',
     }),
     /** For edge/ too: its families count `public`, `dashboard` and `tokens`. */
     rateLimited: registry.counter(API_AND_DASHBOARD, {
       name: 'shopwire_rate_limited_total',
-      help: 'Requests refused with 429, by the policy that was full.',
+      help: 'Requests refused with 429, by the limit that was reached.',
       action:
         'Find the account in the log; its limits are SHOPWIRE_REQUESTS_PER_MINUTE and SHOPWIRE_ORDER_ATTEMPTS_PER_MINUTE.',
       labels: { policy: ['req', 'orders', 'public', 'dashboard', 'tokens'] },
@@ -42,17 +42,17 @@ export function accessMetrics(registry: MetricRegistry) {
     admissionFailing: registry.reading(API, {
       name: 'shopwire_admission_failing',
       help: '1 while Redis does not answer, with admission in Redis: every signed request gets 503.',
-      action: 'Start Redis, or repair the way to it. /readyz of the process and its log say what it sees.',
+      action: 'Start Redis, or repair the connection to it. /readyz and the log of the process have the reason.',
     }),
     admissionMemoryLosses: registry.counter(API, {
       name: 'shopwire_admission_memory_losses_total',
       help: 'Times the admission store was found to have lost its data (crash, flush, failover).',
       action:
-        'Without a restart or failover, another program may flush this Redis: give Shopwire one of its own.',
+        'Without a restart or failover, another program may flush this Redis: give Shopwire a separate one.',
     }),
     nonces: registry.reading(WORKER, {
       name: 'shopwire_nonces',
-      help: 'Nonces kept in PostgreSQL, as its statistics estimate them; close to 0 with admission in Redis.',
+      help: 'Nonces stored in PostgreSQL, as estimated by its statistics; close to 0 with admission in Redis.',
       action:
         'It follows the rate of signed requests of the last two minutes. If it only grows, no API process removes old ones.',
     }),

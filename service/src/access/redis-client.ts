@@ -7,7 +7,7 @@ import { type RedisServers, type RedisSettings, readRedisUrls, SENTINEL_PORT } f
 
 export type RedisClient = Redis | Cluster
 
-/** A client that reconnects by itself: to one server, to the master that sentinels name, or to a cluster. */
+/** A client that reconnects automatically: to one server, to the master that sentinels name, or to a cluster. */
 export function connectRedis(settings: RedisSettings, timeoutMs: number): RedisClient {
   return settings.isCluster ? connectCluster(settings, timeoutMs) : connectSingle(settings, timeoutMs)
 }
@@ -43,7 +43,7 @@ function connectCluster({ urls, certificates }: RedisSettings, timeoutMs: number
 
 const nodeOptions = (timeoutMs: number) =>
   ({
-    // A command whose answer was lost may have spent its nonce: resending it would report a replay to a caller that sent it
+    // // A command whose answer was lost may have spent its nonce: resending it would report a replay to a caller that sent it
     // once. It fails instead, and the caller gets 503 and signs again.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
@@ -69,14 +69,14 @@ function addressOf({ urls, sentinels, certificates }: RedisSettings, timeoutMs: 
     ...(tls && { sentinelTLS: tls }),
     enableTLSForSentinelMode: access.tls !== undefined,
     sentinelCommandTimeout: timeoutMs,
-    // Those of the settings only: others announce addresses that their certificates may not name.
+    // // Only the sentinels of the settings: others announce addresses that their certificates may not name.
     updateSentinels: false,
-    // No `failoverDetector`: its connections print to stderr while a sentinel is away. The check of admission-redis.ts drops a connection
-    // that does not answer, and the next one asks the sentinels.
+    // // No `failoverDetector`: its connections print to stderr while a sentinel is down. The check of admission-redis.ts drops a
+    // connection that does not answer, and the next connection asks the sentinels.
   } satisfies RedisOptions
 }
 
-/** Clients of single connections that do not try again; for questions about each server of the settings. */
+/** Clients of single connections that do not reconnect; for queries to each server of the settings. */
 export function probeClients(settings: RedisSettings, timeoutMs: number): Redis[] {
   const brief = briefOptions(timeoutMs)
   if (settings.sentinels !== undefined) return [new Redis({ ...brief, ...addressOf(settings, timeoutMs) })]
@@ -184,13 +184,13 @@ const isClosed = (error: unknown) =>
   error instanceof Error &&
   /ECONNRESET|EPIPE|Connection is closed/.test(`${(error as NodeJS.ErrnoException).code} ${error.message}`)
 
-/** What becomes of a TLS handshake; nothing is sent after it, so that the server's alert is not lost in a reset connection. */
+/** The result of a TLS handshake; nothing is sent after it, so that the server's alert is not lost in a reset connection. */
 async function shakeHands(
   options: ConnectionOptions,
   timeoutMs: number,
 ): Promise<{ isTls: boolean; error?: unknown }> {
   const socket = connectTls(options)
-  // An alert may come between the two waits or after them, and an error that nobody listens for would end the process.
+  // // An alert may come between the two waits or after them, and an error without a listener would end the process.
   let said: unknown
   socket.on('error', (error) => {
     said ??= error

@@ -5,11 +5,11 @@ import type { RedisSettings } from './redis-urls.ts'
 export interface RedisFacts {
   readonly evictionPolicies: readonly string[]
   readonly versions: readonly string[]
-  /** Ahead of this machine; of the server that is furthest off. */
+  /** Ahead of this machine; from the server that is furthest off. */
   readonly clockOffsetMs: number
 }
 
-/** Asks every server that is named in the settings about itself, or the master of the sentinels, each over a connection of its own. */
+/** Queries every server that is named in the settings, or the master of the sentinels, each over a separate connection. */
 export async function readRedisFacts(
   settings: RedisSettings,
   { timeoutMs, nowMs }: { timeoutMs: number; nowMs(): number },

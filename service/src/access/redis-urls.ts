@@ -2,11 +2,11 @@ import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import type { RedisOptions } from 'ioredis'
 
-/** Where Redis is and how to sign in there, as the settings say. */
+/** The addresses of Redis and how to sign in there, from the settings. */
 export interface RedisSettings {
   readonly urls: readonly string[]
   readonly isCluster: boolean
-  /** With them the host of the single URL above is the name under which they know the master. */
+  /** With sentinels, the host of the single URL above is their name for the master. */
   readonly sentinels?: readonly string[] | undefined
   /** For every server and sentinel with a rediss:// URL. */
   readonly certificates?: RedisCertificates
@@ -22,7 +22,7 @@ export interface RedisCertificates {
 
 export interface RedisServers {
   readonly nodes: readonly { readonly host: string; readonly port: number }[]
-  /** For every server, including those that are learned from others. */
+  /** For every server, including those discovered from others. */
   readonly access: Pick<RedisOptions, 'username' | 'password' | 'tls' | 'db'>
 }
 
@@ -69,7 +69,7 @@ export function certificatesProblem({ ca, cert, key }: RedisCertificates): strin
   }
 }
 
-/** All URLs have the same scheme and credentials; `*Problem` has said so. */
+/** All URLs have the same scheme and credentials; the `*Problem` functions have checked that. */
 export function readRedisUrls(
   urls: readonly string[],
   certificates: RedisCertificates = {},

@@ -23,11 +23,11 @@ import { schemaMismatch, schemaMismatchAt } from '../platform/schema/schema-vers
 import { openJournalFrom } from './journal-wiring.ts'
 import { networksOf, openAdmissionFrom, openDatabaseFrom, openKeyringFrom } from './wiring.ts'
 
-/** Reading every row of a large store takes minutes, and nobody else waits for it. */
+/** Reading every row of a large store takes minutes, and no other work waits for it. */
 const LONG_STATEMENT_MS = 3_600_000
 
 const log = createLog('silent')
-/** Runs one command line with the settings of this process and returns the exit code. Nothing it opened stays open. */
+/** Runs one command line with the settings of this process and returns the exit code. Closes everything it opened. */
 export async function runAdminProgram(
   argv: readonly string[],
   output: Pick<CommandContext, 'out' | 'err' | 'terminal'>,
@@ -53,7 +53,7 @@ export async function runAdminProgram(
       admission,
       dashboardOrigin: config().SHOPWIRE_DASHBOARD_ORIGIN,
       payments: async () => (await import('./money-wiring.ts')).cardPaymentsOf(config()),
-      // Loaded only where it is used: one command asks a supplier.
+      // // Loaded only when needed: one command calls a supplier.
       fetch: async (...asked: Parameters<typeof fetch>) => {
         const { operatorFetch } = await import('../platform/outbound/operator-fetch.ts')
         return operatorFetch(config().SHOPWIRE_EGRESS_PROXY, networksOf(config()))(...asked)
@@ -84,7 +84,7 @@ export async function runAdminProgram(
   /** Set by `identify`. */
   let named: string | undefined
   let actor = (): string => {
-    throw new Error('nobody was identified before the command')
+    throw new Error('the operator was not identified before the command ran')
   }
 
   const code = await runAdmin(
@@ -116,7 +116,7 @@ export async function runAdminProgram(
         }
       },
       migrate: (report) => migrate(loadSchemaUrl('migrate'), SCHEMA, report),
-      // Loaded only where it is used.
+      // // Loaded only when needed.
       checkUpgrade: async (options) =>
         (await import('../platform/schema/upgrade-check.ts')).checkUpgrade(
           loadSchemaUrl('look'),
@@ -127,11 +127,11 @@ export async function runAdminProgram(
       schemaMismatch: () =>
         schemaMismatch((text) => deps().db.many({ text, values: [], name: 'schema_version' }), SCHEMA),
       rules: () => readRules(INVARIANTS),
-      // Loaded only where it is used, like the metrics.
+      // // Loaded only when needed, like the metrics.
       doctor: async () => (await import('./doctor-wiring.ts')).runDoctor(),
       describeConfig: () => describeConfig(config()),
       configReference,
-      // Loaded only where it is used: most commands have no metrics.
+      // // Loaded only when needed: most commands have no metrics.
       metricsReference: async () => (await import('./metrics.ts')).describeMetrics(),
       isDevelopment,
       journal: (dir) => (dir === undefined ? journal() : openJournal(dir)),

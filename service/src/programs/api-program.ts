@@ -133,7 +133,7 @@ export async function createApi(config: Config, deps: ProgramDeps, parts: ApiPar
   }
 }
 
-/** By the clock of the machine: a store that is put together elsewhere may serve callers by another one. */
+/** By the clock of the machine; the emulator serves callers by another one. */
 function watchSurroundings({ log, metrics, db }: ProgramDeps, admission: Admission) {
   const offset = createClockOffset({ db, metrics, clock: systemClock, monotonicMs: () => performance.now() })
   const workers = watchWorkers(db, metrics)
@@ -153,7 +153,7 @@ function watchSurroundings({ log, metrics, db }: ProgramDeps, admission: Admissi
   return { problem, start: looking.start, stop: looking.stop }
 }
 
-/** The server with its route families, and what it sheds when there is too much to do. */
+/** The server with its route families, and its load shedding. */
 function openEdge(
   config: Config,
   { log, metrics, tracing }: ProgramDeps,
@@ -214,11 +214,11 @@ function reporterOf(log: Log) {
   const reminder = createReminder()
   let hadProblem = false
   return (problem: string | undefined) => {
-    // Not by its text, which may have a figure in it that moves.
+    // // Not keyed by the text, which may contain a changing number.
     if (problem !== undefined && reminder.isDue('degraded')) log.error(`/v1/status is degraded: ${problem}`)
     if (problem === undefined && hadProblem) {
       reminder.reset()
-      log.info('the problem is over; /v1/status is operational again')
+      log.info('/v1/status is operational again')
     }
     hadProblem = problem !== undefined
   }

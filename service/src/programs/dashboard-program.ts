@@ -19,7 +19,7 @@ import { stripeEventsOf } from './money-wiring.ts'
 import type { Part, ProgramDeps } from './run-program.ts'
 import { listening, openKeyringFrom, type UntilAnswered } from './wiring.ts'
 
-/** The whole dashboard except its process: the API for its pages, and the pages. Its port is opened when all of it works. */
+/** The whole dashboard except its process: the API for its pages, and the pages. It listens only once all of it works. */
 export function createDashboard(config: DashboardConfig, deps: ProgramDeps): Part {
   let opened: Opened | undefined
   return {
@@ -111,7 +111,7 @@ async function openDashboard(
       edge.server.prependListener('request', (_, response) => response.setHeader('connection', 'close'))
     },
     stops: [
-      // Before the requests: a stream would not end by itself.
+      // // Before the requests: a stream would not end on its own.
       { name: 'end live streams', run: () => live.stop() },
       { name: 'end streams of command lines', run: () => tokenEvents.stop() },
       { name: 'finish requests', run: () => edge.close() },

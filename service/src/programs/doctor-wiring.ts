@@ -23,7 +23,10 @@ const DAY_MS = 86_400_000
 
 const log = createLog('silent')
 
-/** What `shopwire-admin doctor` does. The parameters are for tests; `replaced` is what a machine cannot be made to be, `only` one item. */
+/**
+ * What `shopwire-admin doctor` does. The parameters are for tests; `replaced` holds conditions that a test cannot create on a
+ * machine, `only` names one item.
+ */
 export async function runDoctor(
   env?: Environment,
   nowMs: NowMs = Date.now,
@@ -100,7 +103,7 @@ function partsOf(config: Config, db: Db, nowMs: NowMs): Parts {
       return readStoreData(db).catch(notAllowed)
     }),
     redis: shared(async () => {
-      // Loaded only where it is used, as everywhere.
+      // // Loaded only when needed, as everywhere.
       const { readRedisFacts } = await import('../access/redis-facts.ts')
       return readRedisFacts(redisSettings(config), { timeoutMs: ANSWER_MS_MAX, nowMs })
     }),
@@ -112,14 +115,14 @@ function partsOf(config: Config, db: Db, nowMs: NowMs): Parts {
   }
 }
 
-/** Of the API's address; undefined when it has none, or is not set. */
+/** For the API's address; undefined when it has none, or is not set. */
 export async function certificateDays(config: Config, nowMs: NowMs): Promise<number | undefined> {
   const url = new URL(config.SHOPWIRE_API_URL)
   if (url.protocol !== 'https:' || url.hostname.endsWith('.example')) return undefined
   return certificateDaysLeft(url, nowMs)
 }
 
-/** What a login may not look at is no fault of what it would have seen; "database-role" says whose login is needed. */
+/** A login that lacks the rights for a check has not found a problem; "database-role" says which login is needed. */
 function notAllowed(error: Error & { code?: string }): never {
   if (error.code === INSUFFICIENT_PRIVILEGE) throw new NotKnown('this login may not read the store')
   throw error
@@ -127,7 +130,7 @@ function notAllowed(error: Error & { code?: string }): never {
 const INSUFFICIENT_PRIVILEGE = '42501'
 
 async function certificateDaysLeft({ hostname, port }: URL, nowMs: NowMs): Promise<number> {
-  // Whatever its authority and its name: another check says whether it is accepted.
+  // // Accepts any authority and name: another check tells whether the certificate is trusted.
   const socket = connect({
     host: hostname,
     port: Number(port || 443),

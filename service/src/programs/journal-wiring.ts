@@ -18,10 +18,10 @@ const REMOVAL_EVERY_MS = 3_600_000
 const DAY_MS = 86_400_000
 
 const NO_JOURNAL =
-  'this store keeps no journal of sold links: after a restore of its database nobody could tell which links it had sold. ' +
+  'this store keeps no journal of sold links: after a restore of its database it cannot be told which links it had sold. ' +
   'Set SHOPWIRE_JOURNAL ("Restores and failover" in the documentation)'
 
-/** Undefined when the store is to keep none. */
+/** Undefined when the store keeps none. */
 export function openJournalFrom(
   { SHOPWIRE_JOURNAL: dir }: Pick<Config, 'SHOPWIRE_JOURNAL'>,
   onError: (error: unknown) => void,
@@ -30,7 +30,7 @@ export function openJournalFrom(
   return dir === undefined ? undefined : openJournalFolder(dir, { nowMs, onError })
 }
 
-/** What a worker does for the journal and for the store's position, besides writing down what it sells. */
+/** A worker's work on the journal and the store's position, apart from recording the links it sells. */
 export interface JournalKeeping {
   readonly journal: Journal | undefined
   /** Compares the database with the journal for the first time. */
@@ -76,7 +76,7 @@ export function keepJournal(
       },
     )
   const keeping = every(POSITION_EVERY_MS, keepAndNote, (error) => {
-    // Not by its text, which may have a figure in it that moves.
+    // // Not keyed by the text, which may contain a changing number.
     if (!reminder.isDue('position')) return
     log.error({ err: error }, journalProblemOf(error) ?? "the store's position could not be recorded")
   })
@@ -112,7 +112,7 @@ export function keepJournal(
   }
 }
 
-/** Up to a time, at most a day further than before; resolves to whether that was not enough. */
+/** Up to a time, at most a day further than before; resolves to whether more is left. */
 async function removeOneDay(journal: Journal, toMs: number): Promise<boolean> {
   const keptSinceMs = (await journal.readMark())?.kept_since.getTime() ?? toMs
   const nextMs = Math.min(toMs, keptSinceMs + DAY_MS)

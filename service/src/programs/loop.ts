@@ -6,21 +6,21 @@ import type { Log } from '../platform/observability/log.ts'
 import type { LinkVault } from '../supply/gift-link.ts'
 import type { Metrics } from './metrics.ts'
 
-/** One thing that a worker does again and again. Every worker does all of it; each piece tolerates the others. */
+/** Repeated work of a worker. Every worker does all of it, and several may do the same piece at once. */
 export interface Loop {
   readonly name: string
   /** The pause after each run. */
   readonly everyMs: number
   readonly needs: Need
-  /** What was piled up may take minutes: asks between its steps whether it should go on. */
+  /** A backlog may take minutes: the work checks between its steps whether it should continue. */
   work(mayGoOn: () => boolean): Promise<unknown>
-  /** Said when it fails; it is tried again after the pause. */
+  /** Logged when it fails; it is retried after the pause. */
   readonly failure: string
 }
 
 /**
- * "confirmed": an operator has confirmed the database; before, nothing is sent, refunded or removed. "trusted time": no clock is wrong
- * either; until then nothing is removed, refunded by rule, closed or sealed.
+ * "confirmed": an operator has confirmed the database; before that, nothing is sent, refunded or removed. "trusted time": no clock
+ * is wrong either; until then nothing is removed, refunded by rule, closed or sealed.
  */
 export type Need = 'nothing' | 'confirmed database' | 'trusted time'
 

@@ -22,7 +22,7 @@ import { WEBHOOK_STATEMENTS, webhookMetrics } from '../webhooks/metrics.ts'
 
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** What is combined into batches. */
+/** Calls that are combined into batches. */
 const BATCHED_CALLS = ['admit', 'place_order'] as const
 export type BatchedCall = (typeof BATCHED_CALLS)[number]
 

@@ -21,7 +21,7 @@ export function fundingOptionsOf(config: DashboardConfig): FundingOptions {
   }
 }
 
-/** Loaded when it is first used, as few stores take cards: the package is large. */
+/** Loaded when it is first used, because few stores take cards and the package is large. */
 export function cardPaymentsOf(config: Config | DashboardConfig): PaymentProvider | undefined {
   const {
     SHOPWIRE_STRIPE_SECRET_KEY: secretKey,
@@ -59,7 +59,7 @@ export function stripeEventsOf({
   return async (...event) => (await import('../funding/stripe.ts')).stripeEvents(secrets)(...event)
 }
 
-/** What a worker does about money that comes in: credit it, take back what was taken back, and warn before it runs out. */
+/** A worker's work on incoming money: credits it, takes back what was refunded or disputed, and warns before a balance runs out. */
 export function moneyLoops(
   config: Config,
   { db, clock, keyring, log, metrics }: LoopDeps,
@@ -83,7 +83,7 @@ export function moneyLoops(
       balances,
       {
         name: 'payments',
-        // A customer who comes back from paying looks at the balance.
+        // // A customer who returns from paying checks the balance.
         everyMs: 1_000,
         needs: 'confirmed database',
         async work(mayGoOn) {
@@ -97,7 +97,7 @@ export function moneyLoops(
         everyMs: 60_000,
         needs: 'trusted time',
         work: (mayGoOn) => reconcile(() => !mayGoOn()),
-        failure: 'card money could not be compared with the payment provider; it goes on',
+        failure: 'card money could not be compared with the payment provider; it will be retried',
       },
     ],
   }

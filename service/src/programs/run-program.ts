@@ -28,19 +28,19 @@ export interface ProgramDeps {
 export interface Part {
   /** Returns the port. */
   listen?(): Promise<number>
-  /** Listens before it is open, so that callers get an answer meanwhile. */
+  /** Listens before it is open, so that callers get an answer in the meantime. */
   readonly listensFirst?: boolean
   /** Resolves when it does all of its work. */
   open(until: UntilAnswered): Promise<void>
   /** From now on every answer has Connection: close, so that clients reconnect to another process. */
   drainConnections?(): void
-  /** Why it runs and does no work; undefined when it works. */
+  /** Why it runs but does no work; undefined when it works. */
   notReady?(): string | undefined
-  /** Why it cannot do all of its work though the database answers. */
+  /** Why it cannot do all of its work although the database answers. */
   problem?(): string | undefined
-  /** What somebody should look at although it works. */
+  /** What an operator should check although it works. */
   warnings?(): (string | undefined)[]
-  /** In order. They do not close the database, which belongs to the program. */
+  /** The steps in order. They do not close the database, which belongs to the program. */
   readonly stops: readonly Step[]
 }
 
@@ -50,7 +50,7 @@ export interface PartPlan {
   create(deps: ProgramDeps): Promise<Part> | Part
 }
 
-/** Settings and maker of a part fit each other: the dashboard has other settings than API and worker. */
+/** Pairs the settings with the function that makes the part: the dashboard has other settings than API and worker. */
 export function plan<Settings extends Config | DashboardConfig>(
   kind: ProcessKind,
   config: Settings,
@@ -90,7 +90,7 @@ export async function runProgram(
         health.report('shutting down')
         const serving = parts.filter((part) => part.drainConnections)
         for (const part of serving) part.drainConnections?.()
-        // The load balancer has to notice before the ports are closed.
+        // // The load balancer has to notice before the ports are closed.
         if (serving.length > 0) await sleep(config.SHOPWIRE_SHUTDOWN_DELAY_MS)
       },
     },

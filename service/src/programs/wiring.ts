@@ -42,12 +42,12 @@ export interface Readiness {
   close(): void
 }
 
-/** What /readyz reports besides the database; see edge/health-server.ts for the difference. */
+/** What /readyz reports besides the database; edge/health-server.ts explains the difference. */
 type Problems = Partial<
   Record<'notReady' | 'degraded', () => string | undefined> & { warnings(): (string | undefined)[] }
 >
 
-/** Of a process with these connections, one for each login it has. */
+/** For a process with these connections, one per login. */
 export function openReadiness(dbs: readonly Db[], metrics: Metrics, problems: Problems = {}): Readiness {
   let notReady: string | undefined = 'starting'
   const writeProblem = () => dbs.map((db) => db.writeProblem()).find((why) => why !== undefined)
@@ -66,7 +66,7 @@ export function openReadiness(dbs: readonly Db[], metrics: Metrics, problems: Pr
   const server = createHealthServer(metrics, {
     async notReady() {
       const why = known()
-      // A probe that waits behind a flood of requests would take a busy process out of traffic, and give its load to the others.
+      // // A probe that waits behind a flood of requests would take a busy process out of service, and move its load to the others.
       if (why !== undefined) return why
       const asked = dbs.filter((db) => !db.isBusy()).map((db) => db.one(sql`select 1 as ok`))
       return Promise.all(asked).then(
@@ -115,7 +115,7 @@ export async function listening(
     const why = {
       EADDRINUSE: `Port ${port} on ${host} is in use by another program. Stop that program, or set ${prefix}_PORT to a free port.`,
       EACCES: `Port ${port} on ${host} may not be used by this user; ports below 1024 often need rights. Set ${prefix}_PORT to 1024 or above.`,
-      EADDRNOTAVAIL: `This machine has no address ${host}. Set ${prefix}_HOST to one of its own, or to 0.0.0.0 for all.`,
+      EADDRNOTAVAIL: `This machine has no address ${host}. Set ${prefix}_HOST to one of its addresses, or to 0.0.0.0 for all.`,
       ENOTFOUND: `The name ${host} has no address. Set ${prefix}_HOST to an address of this machine, or to 0.0.0.0 for all.`,
     }[error.code ?? '']
     throw why === undefined ? error : new ListenError(why, error)
@@ -148,10 +148,10 @@ export function startingConfig<Loaded = Config>(
   }
 }
 
-/** Retries the work until the named part of the system answers. */
+/** Retries the work until the named dependency answers. */
 export type UntilAnswered = (part: string, work: () => Promise<void>) => Promise<void>
 
-/** Retries the work until the part answers; meanwhile `report` gets the reason, for /readyz. */
+/** Retries the work until the dependency answers; meanwhile `report` gets the reason, for /readyz. */
 export async function untilAnswered(
   part: string,
   log: Log,
@@ -190,7 +190,7 @@ export async function untilAnswered(
   }
 }
 
-/** A database this program cannot work on is not served: the process says why, and what to do, and ends. */
+/** A program does not start on a database it cannot work on: it logs why, and what to do, and exits. */
 export function untilSchemaFits(db: Db, log: Log, report: (why: string) => void): Promise<void> {
   return untilAnswered('database', log, report, async () => {
     const mismatch = await schemaMismatch(
@@ -239,7 +239,7 @@ export function networksOf(
   return outboundNetworks(config.SHOPWIRE_OUTBOUND_ALLOW, config.SHOPWIRE_OUTBOUND_DENY)
 }
 
-/** The one way in which every program gets its encryption keys. Their providers are asked when a key is first used: by the checks below. */
+/** How every program gets its encryption keys. Their providers are called when a key is first used: by the checks below. */
 export function openKeyringFrom({ encryption }: Pick<Config, 'encryption'>): Keyring {
   return openKeyring(localKeks(askForKeks(encryption.keys), encryption.activeId))
 }
@@ -285,7 +285,7 @@ export async function openAdmissionFrom(
   }
   if (config.SHOPWIRE_ADMISSION === 'postgres')
     return measured(postgresAdmission(db, { limits, ...batching, onError, onDataLost }))
-  // Loaded only where it is used: a command should not wait for a driver that it does not need.
+  // // Loaded only when needed: a command should not wait for a driver that it does not use.
   const { redisAdmission } = await import('../access/admission-redis.ts')
   const admission = redisAdmission(db, {
     ...redisSettings(config),

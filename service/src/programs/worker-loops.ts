@@ -23,7 +23,10 @@ import { moneyLoops } from './money-wiring.ts'
 
 const DAY_MS = 86_400_000
 const RETENTION_PAUSE_MS = 100
-/** An announcement takes a quarter of the time of one connection: the slower the database answers, the longer the pause after each chunk. */
+/**
+ * Announcing may take a quarter of the time of one connection: the slower the database answers, the longer the pause after each
+ * chunk.
+ */
 const ANNOUNCE_PAUSE_FACTOR = 3
 
 export interface RepeatedWorkDeps extends LoopDeps {
@@ -31,7 +34,7 @@ export interface RepeatedWorkDeps extends LoopDeps {
   isTimeTrusted(): boolean
 }
 
-/** What a worker does again and again besides its jobs. */
+/** A worker's repeated work, besides its jobs. */
 export function repeatedWork(
   config: Config,
   deps: RepeatedWorkDeps,
@@ -75,7 +78,7 @@ export function repeatedWork(
 
 function orderLoops({ db, vault, clock, log, metrics, isLeader }: LoopDeps): Loop[] {
   const applyRefundRule = createRefundRule({ db, vault, log, metrics })
-  // The revision seen last time: receivers read the catalogue at once, and every API process must have caught up with it.
+  // // The revision of the previous run: receivers read the catalogue at once, so every API process must have caught up with it.
   let announceable = 0
   return [
     {
@@ -125,7 +128,7 @@ function orderLoops({ db, vault, clock, log, metrics, isLeader }: LoopDeps): Loo
         if (items > 0)
           log.debug(
             { items },
-            'items had links in stock and orders that wait for them, but nothing was under way',
+            'items had links in stock and orders that wait for them, but no job was going to use them',
           )
       },
       failure: 'items with waiting orders could not be checked',
@@ -168,12 +171,12 @@ function watchLoops(config: Config, { db, log, metrics, isLeader, measureTime }:
       name: 'public addresses',
       everyMs: 30_000,
       needs: 'nothing',
-      // Behind an egress proxy the worker may connect to nothing directly.
+      // // Behind an egress proxy the worker cannot connect to anything directly.
       work:
         config.SHOPWIRE_EGRESS_PROXY === undefined
           ? createPublicAddressWatch({ addresses, log, metrics, isLeader })
           : async () => {},
-      failure: 'the public addresses could not be looked at',
+      failure: 'the public addresses could not be checked',
     },
   ]
 }
@@ -262,7 +265,7 @@ function ledgerLoops({ db, clock, isLeader }: LoopDeps): Loop[] {
       failure: "the sums of yesterday's transfers could not be written",
     },
     {
-      // What was written in the last hour, and a digest a day.
+      // // Covers the rows written in the last hour; a digest is made once a day.
       name: 'seals',
       everyMs: 60_000,
       needs: 'trusted time',

@@ -34,9 +34,9 @@ import { repeatedWork } from './worker-loops.ts'
 
 /** The share of the shutdown time that running jobs get to end. */
 const PATIENCE = 0.5
-/** A store whose workers were away for longer than this asks before it removes anything. */
+/** If workers were down for longer than this, an operator has to confirm before anything is removed. */
 const AWAY_MS_MAX = 24 * 3_600_000
-/** The share of the slots that requests to one supplier may use, that of what became due in large numbers, and that of failing jobs. */
+/** The share of the slots that requests to one supplier may use, the share of the backlog, and the share of failing jobs. */
 const SHARE = 0.5
 
 /** Parts that the emulator replaces. `bin/worker.ts` replaces none, whatever its settings say. */
@@ -187,7 +187,7 @@ function deliveryRunner(
         const client = openClient(...where)
         return {
           ...client,
-          // A running job does not notice that the database behind it was replaced.
+          // // A running job does not notice that its database was replaced.
           async post(...what) {
             await identity.assertConfirmed()
             return client.post(...what)
@@ -205,7 +205,7 @@ function deliveryRunner(
 
 const shareOf = (slots: number) => Math.max(1, Math.floor(slots * SHARE))
 
-/** Tells the store that this worker is there. One of all workers leads: it also reads the figures of the whole store. */
+/** Reports to the store that this worker runs. One worker leads: it also reads the figures of the whole store. */
 function reportPresence({ db, log, metrics }: ProgramDeps, worker_id: string) {
   let isLeader = false
   const figures = exposeStoreFigures({ db, log, metrics })

@@ -6,32 +6,32 @@ import { HashingBusy } from './passwords.ts'
 /** Counted in the database, so that all processes of a dashboard agree. */
 export interface Attempts {
   /**
-   * Counts an attempt under each of these names, in their order, and refuses when one has had too many lately: then none is counted. Before
-   * the work, so that of many attempts at the same moment no more are let through than one after the other, and refusing costs little.
+   * Counts an attempt under each of these names, in their order, and refuses when one has reached its limit: then none is counted.
+   * Counted before the work, so that simultaneous attempts get no more tries than sequential ones, and refusing costs little.
    */
   count(names: readonly CountedName[], nowMs: number): Promise<void>
-  /** It succeeded, or was never compared: it was no wrong attempt. */
+  /** Takes the count back: the attempt succeeded, or was never compared, so it was no wrong attempt. */
   giveBack(names: readonly CountedName[]): Promise<void>
-  /** Compares a password that was counted under these names. Given back where there was no time for it. */
+  /** Compares a password that was counted under these names. The count is taken back if there was no capacity to compare it. */
   compared<Result>(names: readonly CountedName[], compare: () => Promise<Result>): Promise<Result>
-  /** Somebody proved who they are: what failed under their name before was them. */
+  /** Clears the counts under a person's name once they have signed in: the failed attempts were theirs. */
   forget(name: CountedName): Promise<void>
 }
 
 export interface CountedName {
   readonly name: string
   readonly max: number
-  /** A quarter of an hour, unless given. At most a day: then counts are deleted. */
+  /** A quarter of an hour by default. At most a day: then counts are deleted. */
   readonly windowMs?: number
-  /** What the refusal says in place of how to sign in nevertheless. */
+  /** What the refusal says instead of how to sign in nevertheless. */
   readonly refusal?: string
 }
 
 const WINDOW_MS = 15 * 60_000
 
 /**
- * Who is counted for a sign-in by password, the narrow counts first: one place stops at its own limit and cannot fill the count of a person
- * over all places, which would keep them out everywhere. Passkeys and existing sessions are never held up.
+ * The names under which a sign-in by password is counted, the narrow ones first: one address stops at its own limit and cannot use
+ * up a person's limit over all addresses, which would lock them out everywhere. Passkeys and existing sessions are never limited.
  */
 export const signInNames = (email: string, address: string) =>
   [
@@ -40,7 +40,7 @@ export const signInNames = (email: string, address: string) =>
     { name: `email:${email.toLowerCase()}`, max: 50 },
   ] as const satisfies readonly CountedName[]
 
-/** Mails that a stranger can cause. */
+/** Mails that a stranger can trigger. */
 export const mailNames = (email: string, address: string): readonly CountedName[] => [
   { name: `mail-from:${address}`, max: 20 },
   { name: `mail-to:${email.toLowerCase()}`, max: 5 },
@@ -48,7 +48,7 @@ export const mailNames = (email: string, address: string): readonly CountedName[
 
 const DAY_MS = 86_400_000
 
-/** Mails with which an account asks an address to confirm. The address is counted over all accounts: it is one mailbox. */
+/** Mails in which an account asks an address to confirm. The address is counted over all accounts: it is one mailbox. */
 export const alertMailNames = (account_id: string, email: string): readonly CountedName[] => [
   {
     name: `alert-mails-of:${account_id}`,
@@ -61,7 +61,7 @@ export const alertMailNames = (account_id: string, email: string): readonly Coun
     max: 3,
     windowMs: DAY_MS,
     refusal:
-      'This address was asked to confirm several times in the last day. Look for our mail there, also among the unwanted, or try again tomorrow.',
+      'This address was asked to confirm several times in the last day. Look for our mail there, in the spam folder too, or try again tomorrow.',
   },
 ]
 
@@ -76,7 +76,7 @@ export const tokenNames = (address: string): readonly CountedName[] => [
 ]
 
 export function createAttempts(db: Db, key: KeyObject): Attempts {
-  // The names are addresses of people; their hashes without the key say nothing.
+  // // The names are people's addresses; without the key their hashes reveal nothing.
   const hashOf = ({ name }: Pick<CountedName, 'name'>) =>
     createHmac('sha256', key).update(`attempt:${name}`).digest()
   /** True if it was below its limit. The row is locked by it, so no two attempts see the same count. */
@@ -115,7 +115,7 @@ export function createAttempts(db: Db, key: KeyObject): Attempts {
     return new Refusal(
       'too_many_attempts',
       counted.refusal ??
-        `Too many attempts. Wait ${Math.ceil(seconds / 60)} minutes, or sign in with a passkey, which is not held up.`,
+        `Too many attempts. Wait ${Math.ceil(seconds / 60)} minutes, or sign in with a passkey, which is not limited.`,
       { counted: counted.name.split(':')[0] },
       { 'retry-after': String(seconds) },
     )

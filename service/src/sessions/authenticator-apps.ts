@@ -11,19 +11,19 @@ export type AuthenticatorApps = ReturnType<typeof createAuthenticatorApps>
 
 const SECRET_BYTES = 20
 const STEP_S = 30
-/** Clocks differ: the code before and the code after the present one are accepted too. */
+/** Clocks differ, so the previous and the next code are accepted too. */
 const STEPS_AROUND = 1
 const CODES = 10
 const HALF = 5
-/** Without letters that are taken for digits or for each other. */
+/** Without letters that are easily mistaken for digits or for each other. */
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789'
 
 /**
- * Authenticator apps, and the recovery codes that stand in for one. What checks a code also uses it up, under a lock of the row: of two
- * requests with the same code one gets true. Wrong codes are counted by whoever calls this (attempts.ts).
+ * Authenticator apps, and the recovery codes that can replace one. Checking a code also uses it up, under a lock of the row: of two
+ * requests with the same code only one gets true. The caller counts wrong codes (attempts.ts).
  */
 export function createAuthenticatorApps(keyring: Keyring) {
-  /** The codes exist nowhere else than in the answer of whoever asked for them. */
+  /** The codes exist only in the answer to the person who asked for them. */
   async function putRecoveryCodes(tx: Tx, person_id: string, codes: readonly string[]): Promise<boolean> {
     const sealed = await keyring.seal(JSON.stringify(codes), bindingOf('recovery_codes', person_id))
     const count = await tx.run(sql`
@@ -36,7 +36,7 @@ export function createAuthenticatorApps(keyring: Keyring) {
   const openRecoveryCodes = async (person_id: string, sealed: Buffer) =>
     JSON.parse(await keyring.open(sealed, bindingOf('recovery_codes', person_id))) as string[]
 
-  /** Uses up the code of an app. False too for a code that is as old as the last one used, or older. */
+  /** Uses up the code of an app. Also false for a code that is as old as the last one used, or older. */
   async function takeCodeOf(tx: Tx, person_id: string, app: LockedApp, code: string): Promise<boolean> {
     const secret = await keyring.open(app.secret_sealed, bindingOf('secret', person_id))
     const step = stepOfCode(secret, code)
@@ -49,7 +49,7 @@ export function createAuthenticatorApps(keyring: Keyring) {
   }
 
   return {
-    /** The secret for an app, which is none until its first code. Undefined: this person has an app. */
+    /** The secret for an app, which is active only after its first code. Undefined: this person has an app. */
     async begin(db: Queryable, person: Pick<Person, 'id' | 'email'>, nowMs: number) {
       const secret = new Secret({ size: SECRET_BYTES }).base32
       const sealed = await keyring.seal(secret, bindingOf('secret', person.id))
@@ -62,7 +62,7 @@ export function createAuthenticatorApps(keyring: Keyring) {
       return count === 1 ? { secret, otpauth_uri: appOf(secret, person.email).toString() } : undefined
     },
 
-    /** Returns the recovery codes. Undefined when the code is wrong: whoever calls this then rolls the transaction back. */
+    /** Returns the recovery codes. Undefined when the code is wrong: the caller then rolls the transaction back. */
     async confirm(tx: Tx, person_id: string, code: string, nowMs: number): Promise<string[] | undefined> {
       await tx.run(
         sql`update people set has_totp = true, updated_at = ${new Date(nowMs)} where id = ${person_id}`,
@@ -84,7 +84,7 @@ export function createAuthenticatorApps(keyring: Keyring) {
       if (!app?.recovery_codes_sealed) return false
       const codes = await openRecoveryCodes(person_id, app.recovery_codes_sealed)
       const given = digestOf(tidyRecoveryCode(code))
-      // All of them, so that the time does not tell which one was close.
+      // // Compares all of them, so that the time does not reveal which one matched.
       const left = codes.filter((one) => !timingSafeEqual(digestOf(one), given))
       return left.length < codes.length && putRecoveryCodes(tx, person_id, left)
     },
@@ -145,7 +145,7 @@ function bindingOf(column: Column, person_id: string): RowBinding {
 const appOf = (secret: string, label: string) =>
   new TOTP({ issuer: 'Shopwire', label, secret: Secret.fromBase32(secret), period: STEP_S })
 
-/** Which 30 seconds a code belongs to. By the system's clock: people's devices know no other. */
+/** The 30-second step that a code belongs to. By the system's clock, because people's devices use no other. */
 function stepOfCode(secret: string, code: string): number | undefined {
   const nowMs = systemClock.nowMs()
   const delta = appOf(secret, '').validate({ token: code, timestamp: nowMs, window: STEPS_AROUND })
@@ -164,5 +164,5 @@ function tidyRecoveryCode(code: string): string {
   return `${letters.slice(0, HALF)}-${letters.slice(HALF)}`
 }
 
-/** Texts of any length become comparable in constant time. */
+/** Makes texts of any length comparable in constant time. */
 const digestOf = (text: string) => createHash('sha256').update(text).digest()

@@ -19,7 +19,7 @@ export interface CompanySettings {
   readonly issuer: string
   readonly client_id: string
   readonly client_secret: string
-  /** Where the issuer is believed about addresses; lower case. */
+  /** Domains for which the issuer's addresses are trusted; lower case. */
   readonly email_domains: readonly string[]
   /** For an issuer without TLS, in development and tests. */
   readonly isInsecureAllowed?: boolean
@@ -27,7 +27,7 @@ export interface CompanySettings {
   readonly fetch?: typeof globalThis.fetch
 }
 
-/** Who the company says it is. */
+/** The identity that the company reports. */
 export interface CompanyIdentity {
   readonly issuer: string
   readonly subject: string
@@ -36,7 +36,7 @@ export interface CompanyIdentity {
   readonly name: string | undefined
 }
 
-/** What the answer is checked against. Kept on our side, under a name that only this browser has. */
+/** The values that the answer is checked against. Stored on our side, under a name that only this browser has. */
 export interface CompanyChecks {
   readonly state: string
   readonly nonce: string
@@ -48,14 +48,14 @@ export interface Company {
   /** Whether an address, as it is stored, is at a domain of the company. */
   isOwnAddress(email: string): boolean
   begin(): Promise<{ url: string; checks: CompanyChecks }>
-  /** Fails when anything about the answer is not as it was asked for. */
+  /** Fails when anything in the answer differs from what was requested. */
   finish(callback: URL, checks: CompanyChecks): Promise<CompanyIdentity>
 }
 
 export const COMPANY_CALLBACK = '/api/sign-in/company/callback'
 const TIMEOUT_S = 10
 
-/** Authorization code flow with PKCE, state and nonce. The issuer is asked about itself at the first sign-in, not at the start. */
+/** Authorization code flow with PKCE, state and nonce. The issuer's configuration is fetched at the first sign-in, not at the start. */
 export function createCompany(settings: CompanySettings, origin: string): Company {
   let known: Promise<Configuration> | undefined
   const configuration = () => {
@@ -70,7 +70,7 @@ export function createCompany(settings: CompanySettings, origin: string): Compan
         ...(settings.isInsecureAllowed && { execute: [allowInsecureRequests] }),
       },
     ).catch((error: unknown) => {
-      // The next sign-in asks again.
+      // // The next sign-in fetches it again.
       known = undefined
       throw error
     })
@@ -100,7 +100,7 @@ export function createCompany(settings: CompanySettings, origin: string): Compan
       })
       const claims = tokens.claims()
       if (!claims) throw new Error('the issuer sent no id token')
-      // Some issuers put the address into the id token, others tell it only when asked.
+      // // Some issuers put the address into the id token, others return it only from the userinfo endpoint.
       const about =
         claims.email === undefined
           ? await fetchUserInfo(await configuration(), tokens.access_token, claims.sub)

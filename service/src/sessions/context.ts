@@ -17,7 +17,7 @@ import { type Person, selectAccountsOf } from './people.ts'
 import { createSession, endSession, findSession, type SessionLimits } from './session-store.ts'
 import type { SignedIn } from './signed-in.ts'
 
-/** What the handlers of identity share. */
+/** What all handlers of identity share. */
 export interface IdentityContext {
   readonly db: Db
   readonly keyring: Keyring
@@ -30,7 +30,7 @@ export interface IdentityContext {
   readonly limits: SessionLimits
   readonly origin: string
   readonly company: Company | undefined
-  /** Work that must not be measurable in the answer. Failures are logged. */
+  /** Work whose duration must not show in the answer. Failures are logged. */
   later(work: () => Promise<void>): void
 }
 
@@ -52,7 +52,7 @@ export async function requireCaller(context: IdentityContext, call: AnyCall): Pr
   return caller
 }
 
-/** The same words for every wrong sign-in, whatever is wrong about it. */
+/** The same words for every failed sign-in, whatever the cause. */
 export const signInFailed = () =>
   refuse('sign_in_failed', 'The address and the password do not belong together. Check both and try again.')
 
@@ -63,8 +63,8 @@ export const linkInvalid = () =>
   refuse('link_invalid', 'This link was used, has expired or was withdrawn. Ask for a new one.')
 
 /**
- * Signs a person in, in the transaction of what proved who they are: a new session under a new token. A session that this browser had
- * before is ended, so that nobody can have planted the token.
+ * Signs a person in, in the transaction that proved who they are: a new session under a new token. A session that this browser had
+ * before is ended, so that a planted token is useless.
  */
 export async function startSession(
   tx: Tx,
@@ -97,8 +97,8 @@ export const sessionCookie = ({ limits }: IdentityContext, token: string) =>
   setCookie(COOKIES.session, token, Math.floor(limits.absoluteMs / 1000))
 
 /**
- * An audit row in every account of the person, or one without an account where they have none. In the transaction of what it reports, and
- * before that ends the person's session.
+ * An audit row in every account of the person, or one without an account if they have none. Must be in the transaction of what it
+ * reports, before that transaction ends the person's session.
  */
 export async function recordForPerson(
   tx: Tx,
@@ -122,7 +122,7 @@ export async function recordForPerson(
   for (const { id: account_id } of accounts) await recordAction(tx, { ...entry, account_id })
 }
 
-/** Tells a person by mail that how they sign in has changed. */
+/** Tells a person by mail that their sign-in methods have changed. */
 export async function tellPerson(
   tx: Tx,
   { keyring, origin }: Pick<IdentityContext, 'keyring' | 'origin'>,

@@ -2,7 +2,7 @@ import { createHmac, type KeyObject } from 'node:crypto'
 
 /**
  * `__Host-`: browsers accept it over TLS only, without a Domain and for all paths, so that no other host of the domain can set it.
- * Strict: sent with requests that pages of this dashboard make, never with those that another site starts.
+ * Strict: sent only with requests from pages of this dashboard, never with requests that another site starts.
  */
 export const COOKIES = {
   session: '__Host-shopwire-session',
@@ -10,9 +10,9 @@ export const COOKIES = {
   visitor: '__Host-shopwire-visitor',
   /** A password was right; the second factor is missing. */
   pending: '__Host-shopwire-pending',
-  /** A WebAuthn ceremony is under way. */
+  /** A WebAuthn ceremony is in progress. */
   challenge: '__Host-shopwire-challenge',
-  /** A sign-in at a company is under way. Lax, because the company's site sends the browser back. */
+  /** A sign-in at a company is in progress. Lax, because the company's site sends the browser back. */
   company: '__Host-shopwire-company',
 } as const
 
@@ -36,6 +36,6 @@ export function setCookie(name: string, value: string, maxAgeS: number): string 
 
 export const clearCookie = (name: string) => setCookie(name, '', 0)
 
-/** Bound to the session, or before one to the visitor: a token of another browser or an earlier session is refused. */
+/** Bound to the session, or to the visitor before there is one: a token of another browser or an earlier session is refused. */
 export const csrfTokenOf = (key: KeyObject, bearer: string) =>
   createHmac('sha256', key).update(`csrf:${bearer}`).digest('base64url')

@@ -1,4 +1,4 @@
-/** What a browser says it is, in words: "Firefox on Windows". A hint for people, never a basis for decisions. */
+/** The browser's own description in words: "Firefox on Windows". A hint for people, never a basis for decisions. */
 export function deviceOf(user_agent: string): string {
   const browser = BROWSERS.find(([mark]) => mark.test(user_agent))?.[1]
   const system = SYSTEMS.find(([mark]) => mark.test(user_agent))?.[1]
@@ -6,7 +6,7 @@ export function deviceOf(user_agent: string): string {
   return browser ?? system ?? 'Unknown device'
 }
 
-// The first that fits: Edge and Opera also call themselves Chrome, and Chrome calls itself Safari.
+// // The first match wins: Edge and Opera also call themselves Chrome, and Chrome calls itself Safari.
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(e|A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],

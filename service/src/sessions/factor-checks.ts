@@ -7,24 +7,27 @@ import { selectFactors, selectPasswordHash } from './people.ts'
 import { endSessionsWithoutFactor, rotateSession } from './session-store.ts'
 import type { SignedIn } from './signed-in.ts'
 
-/** Somebody without password and factor has just come by an invitation or from their company. */
+/** Somebody without password and factor has just signed in by an invitation or through their company. */
 const FRESH_MS = 10 * 60_000
 
-/** What is asked of somebody signed in before they may do more, or change how they sign in. */
+/** What somebody signed in must confirm before they may do more, or change how they sign in. */
 export function factorChecks(context: IdentityContext) {
   const { db, attempts, passwords, limits } = context
 
-  /** A fresh factor: the session goes on under a new token, so the old one cannot be used for what is allowed now. */
+  /** A fresh factor: the session continues under a new token, so the old token cannot do what is allowed now. */
   async function steppedUp(tx: Tx, call: AnyCall, caller: SignedIn, how: string): Promise<readonly string[]> {
     const token = await rotateSession(tx, caller.session_id, { isSteppedUp: true }, call.nowMs)
     if (token === undefined) throw refuse('sign_in_required', 'This session has ended. Sign in.')
-    // The first factor. Who else came in by the password alone has not given it.
+    // // The first factor. Other sessions came in by the password alone, and are ended.
     if (caller.must_enrol) await endSessionsWithoutFactor(tx, caller.person.id, caller.session_id)
     await recordForPerson(tx, call, caller.person, 'session.step_up', caller.session_id, { how })
     return [sessionCookie(context, token), clearCookie(COOKIES.challenge)]
   }
 
-  /** `work` uses up a code and does what it is for, in one transaction. It returns undefined for a wrong code: then nothing is kept. */
+  /**
+   * `work` uses up a code and does what the code allows, in one transaction. It returns undefined for a wrong code: then everything
+   * is rolled back.
+   */
   async function withCode<Result>(
     call: AnyCall,
     person_id: string,
@@ -52,7 +55,10 @@ export function factorChecks(context: IdentityContext) {
     await attempts.giveBack(names)
   }
 
-  /** Who may set up a factor: with one, who has just used it; without, who knows the password or has just come in. */
+  /**
+   * Who may set up a factor: somebody with a factor who has just used it; without one, somebody who knows the password or has just
+   * signed in.
+   */
   async function assertMayAddFactor(call: AnyCall, caller: SignedIn, password: string | undefined) {
     const { has_password, has_passkey, has_totp } = await selectFactors(db, caller.person.id)
     if (has_passkey || has_totp) {
@@ -72,7 +78,7 @@ export function factorChecks(context: IdentityContext) {
   return { steppedUp, withCode, assertPassword, assertMayAddFactor }
 }
 
-/** Which ceremony of this browser a passkey answers. */
+/** The ceremony of this browser that a passkey answers. */
 export function challengeOf(call: AnyCall): string {
   const challenge = readCookie(call.cookie, COOKIES.challenge)
   if (challenge === undefined)

@@ -1,9 +1,9 @@
 import type { BodyOf, DashboardRoute, QueryOf, ReplyOf } from '@shopwire/contract/dashboard'
 
 /**
- * What a route of identity is given. These routes make and end sessions, so they see the cookies and answer with some; every other
- * route is given a `Member`. Origin, Sec-Fetch-Site and the CSRF token are checked before, and `query` and `body` have passed the
- * schemas. Whether somebody is signed in, and has stepped up where the route asks for it, is checked before as well.
+ * The input of an identity route. These routes start and end sessions, so they see the cookies and may set some; every other route
+ * gets a `Member`. Origin, Sec-Fetch-Site and the CSRF token are checked before, and `query` and `body` have passed the schemas.
+ * Whether somebody is signed in, and has stepped up where the route requires it, is checked before as well.
  */
 export interface IdentityCall<Route extends DashboardRoute = DashboardRoute> {
   /** The Cookie header as it came; undefined without one. */

@@ -25,7 +25,7 @@ export interface SessionsDeps {
   readonly db: Db
   readonly keyring: Keyring
   readonly log: Log
-  /** Of the dashboard's pages, such as https://dashboard.example.com; without a slash at the end. */
+  /** The origin of the dashboard's pages, such as https://dashboard.example.com; without a slash at the end. */
   readonly origin: string
   readonly limits: SessionLimits
   readonly company?: CompanySettings
@@ -33,29 +33,29 @@ export interface SessionsDeps {
   readonly passwordCost?: PasswordCost
 }
 
-/** Who sent a request, as far as its cookies tell. */
+/** Who sent a request, as far as its cookies show. */
 export interface Visitor {
   readonly signed_in: SignedIn | undefined
-  /** What every action must carry. Undefined: no page was given one, so no action is taken. */
+  /** The CSRF token that every action must carry. Undefined: no page has one yet, so no action is accepted. */
   readonly csrf_token: string | undefined
 }
 
 export interface Sessions {
   /** Reads the session, the membership and the role from the database, every time. */
   identify(cookie: string | undefined, nowMs: number): Promise<Visitor>
-  /** Those of these sessions that have not ended, and are in the account with a person who is a member. For many open streams at a time. */
+  /** The sessions that have not ended, and whose person is still a member of the account. For many open streams at a time. */
   stillOpen<One extends SessionInAccount>(sessions: readonly One[], nowMs: number): Promise<ReadonlySet<One>>
   /** One handler for every route of identity. */
   readonly area: IdentityArea<typeof identityRoutes>
-  /** For other acts that send mail to an address that somebody typed. */
+  /** For other actions that send mail to an address that somebody typed. */
   readonly attempts: Pick<Attempts, 'count'>
-  /** Resolves when nothing is done after an answer any more. */
+  /** Resolves when all work after answers is done. */
   settled(): Promise<void>
 }
 
 const KEY_NAME = 'dashboard'
 
-/** People, how they sign in, and their sessions. Everything else learns from `identify` who is asking. */
+/** People, how they sign in, and their sessions. All other modules learn from `identify` who sent a request. */
 export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
   const { db, keyring, log, origin, limits } = deps
   const key = await readOwnKey(db, keyring, KEY_NAME)

@@ -36,7 +36,7 @@ const OPERATOR_MARK = 'op_'
 
 /**
  * Invites an address to an account and queues the mail. An earlier open invitation of the same address is withdrawn. The link is
- * returned for an operator who hands it over; whoever shows it says so by `is_mailed_only: false`.
+ * returned for an operator who delivers it; a caller that shows it passes `is_mailed_only: false`.
  */
 export async function createInvitation(
   tx: Tx,
@@ -61,7 +61,7 @@ export async function createInvitation(
      where p.email = ${email}`)
   if (known?.is_member)
     throw refuse('conflict', `${email} is a member of this account already. Change their role instead.`)
-  // A member is not told: it would say whose addresses operate the store. Nothing comes of the invitation.
+  // // The member who invites is not told why: it would reveal whose addresses operate the store. The invitation is not sent.
   if (known?.kind === 'operator' && inviter === null)
     throw refuse('conflict', `${email} cannot be invited. Use another address of this person.`)
   await tx.run(sql`
@@ -71,7 +71,7 @@ export async function createInvitation(
        and email = ${email}
        and accepted_at is null
        and withdrawn_at is null`)
-  // The account is in the token, so that it is looked up in that account alone.
+  // // The token contains the account, so only that account is searched.
   const token = `${account_id}-${newToken()}`
   const invitation: Invitation = {
     account_id,
@@ -112,7 +112,7 @@ export async function assertMayInvite(tx: Tx, account_id: string, nowMs: number)
   if (sent < INVITATIONS_PER_DAY_MAX) return
   throw refuse(
     'conflict',
-    `${INVITATIONS_PER_DAY_MAX} people were invited to this account in the last 24 hours, which is the most. Invite the others tomorrow.`,
+    `${INVITATIONS_PER_DAY_MAX} people were invited to this account in the last 24 hours, which is the limit. Invite the others tomorrow.`,
   )
 }
 
@@ -139,7 +139,7 @@ export async function findInvitation(
   )
 }
 
-/** Takes an invitation, once: of two acceptances at the same moment one gets false. */
+/** Accepts an invitation, once: of two acceptances at the same moment one gets false. */
 export async function claimInvitation(
   tx: Tx,
   { account_id, id }: Pick<Invitation, 'account_id' | 'id'>,
@@ -204,7 +204,7 @@ export async function createOperatorInvitation(
   if (known?.kind === 'customer')
     throw refuse(
       'conflict',
-      `${email} belongs to a customer. An operator never is one: use another address of this person.`,
+      `${email} belongs to a customer. An operator cannot be a customer: use another address of this person.`,
     )
   const [token, id] = [`${OPERATOR_MARK}${newToken()}`, newId('inv', nowMs)]
   await tx.run(sql`

@@ -2,7 +2,7 @@ import type { Role } from '@shopwire/contract/dashboard'
 import type { Mail } from '../platform/outbound/mail.ts'
 import { ROLE_NAMES } from './people.ts'
 
-// Plain text, at most one link. A token is behind the "#": a mail server that opens links, and every log on the way, sees none of it.
+// // Plain text, at most one link. The token is behind the "#": mail servers that open links, and logs on the way, do not see it.
 
 type Text = Pick<Mail, 'subject' | 'text'>
 
@@ -69,14 +69,14 @@ export function verificationMail(link: string): Text {
 }
 
 /**
- * To an address that somebody typed, perhaps a stranger's. Every word is ours: neither the name of the account nor that of a person is in it, or anybody
- * with an account could send a text of their choice to anybody.
+ * To an address that somebody typed, perhaps a stranger's. It contains no text from the account or a person, not even their names:
+ * otherwise anybody with an account could send a text of their choice to any address.
  */
 export function alertAddressMail(link: string): Text {
   return {
     subject: 'Confirm this address for Shopwire balance mails',
     text: lines(
-      'Somebody wants to have the low-balance mails of a Shopwire account sent to this address.',
+      'Somebody wants the low-balance mails of a Shopwire account to be sent to this address.',
       '',
       'If that is right, open this link and confirm. It works once, for seven days:',
       link,
@@ -104,6 +104,6 @@ export function securityMail(what: string, origin: string, address: string): Tex
 export function teamMail(what: string, account_name: string, origin: string): Text {
   return {
     subject: `Team of ${short(account_name)} changed`,
-    text: lines(what, '', 'Look at the team if you did not expect this:', `${origin}/team`),
+    text: lines(what, '', 'Check the team if you did not expect this:', `${origin}/team`),
   }
 }

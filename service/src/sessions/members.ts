@@ -36,7 +36,7 @@ export const selectOwners = (db: Queryable, account_id: string) =>
        and m.role = 'owner'
      order by m.person_id`)
 
-/** Adds a person to an account. Somebody who is in already keeps the role they have. */
+/** Adds a person to an account. A person who is a member already keeps their role. */
 export async function addMember(
   tx: Queryable,
   member: { account_id: string; person_id: string; role: Role },
@@ -50,8 +50,8 @@ export async function addMember(
 }
 
 /**
- * Returns the role before. At least one owner always remains: otherwise nobody could invite or remove anybody. `by` must be an owner
- * still, or be the person; undefined for an operator.
+ * Returns the previous role. At least one owner always remains: otherwise no one could invite or remove anybody. `by` must still be
+ * an owner, or be the person; undefined for an operator.
  */
 export async function changeRole(
   tx: Tx,
@@ -70,7 +70,7 @@ export async function changeRole(
   return before
 }
 
-/** The role of somebody who may be removed from an account, which is locked for that. */
+/** The role of a member who may be removed from an account, which is locked for that. */
 export async function lockForRemoval(
   tx: Tx,
   account_id: string,
@@ -82,7 +82,7 @@ export async function lockForRemoval(
   return before
 }
 
-/** Removes a person from an account. Their next request there is refused; sessions in other accounts go on. */
+/** Removes a person from an account, from their next request on; sessions in other accounts continue. */
 export async function removeMember(tx: Tx, account_id: string, person_id: string): Promise<void> {
   await tx.run(sql`
     delete from memberships

@@ -3,7 +3,7 @@ import { hashToken, newToken } from './session-store.ts'
 
 const MINUTE_MS = 60_000
 
-/** What waits for its second half, and for how long. The table refuses every other kind. */
+/** Which actions wait for a second step, and for how long. The table refuses every other kind. */
 const VALID_MS = {
   /** The password was right. */
   'second-factor': 10 * MINUTE_MS,
@@ -18,9 +18,9 @@ const VALID_MS = {
 export type OneTimeKind = keyof typeof VALID_MS
 
 export interface OneTimeValue {
-  /** Null: nobody is known yet. */
+  /** Null: the person is not known yet. */
   readonly person_id: string | null
-  /** What the second half is checked against, such as the challenge of a passkey. */
+  /** What the second step is checked against, such as the challenge of a passkey. */
   readonly value: string | null
 }
 
@@ -52,8 +52,8 @@ export const findToken = (db: Queryable, kind: OneTimeKind, token: string, nowMs
        and expires_at > ${new Date(nowMs)}`)
 
 /**
- * Uses a token up: of two requests with the same one the second gets undefined. The row stays until its time is over, because the audit row
- * of this transaction may be allowed by it (functions/sessions/person_is_here.sql).
+ * Uses a token up: of two requests with the same one the second gets undefined. The row stays until it expires, because the audit
+ * row of this transaction may depend on it (functions/sessions/person_is_here.sql).
  */
 export const takeToken = (db: Queryable, kind: OneTimeKind, token: string, nowMs: number) =>
   db.maybeOne<OneTimeValue>(sql`

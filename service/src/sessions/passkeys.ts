@@ -13,10 +13,10 @@ import { newId } from '../platform/text/ids.ts'
 import { issueToken, takeToken } from './one-time-values.ts'
 import type { Person } from './people.ts'
 
-/** What a browser is given at the start of a WebAuthn ceremony. */
+/** Sent to the browser at the start of a WebAuthn ceremony. */
 export interface CeremonyStart {
   readonly options: object
-  /** For a cookie: names the challenge, which is kept here. */
+  /** For a cookie: identifies the challenge, which is stored here. */
   readonly token: string
 }
 
@@ -35,18 +35,18 @@ const WAIT_MS = 120_000
 const CREDENTIAL_ID = /^[A-Za-z0-9_-]{1,1364}$/
 /** Named here, because the library's own list depends on what the version of Node can verify. */
 const ALGORITHMS = [COSEALG.EdDSA, COSEALG.ES256, COSEALG.RS256]
-/** All that WebAuthn knows today. A browser could send any text. */
+/** All that WebAuthn defines today. A browser could send any text. */
 const TRANSPORTS: readonly string[] = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb']
 
 /**
- * The two ceremonies of WebAuthn. A passkey stands for both factors, so it must have verified the person each time. The first answer uses
- * the challenge up, right or wrong: whoever calls a `finish` commits its transaction also when the answer is undefined.
+ * The two ceremonies of WebAuthn. A passkey counts as both factors, so it must have verified the person each time. The first answer
+ * uses the challenge up, right or wrong: callers of `finish` commit the transaction even when the result is undefined.
  */
 export function createPasskeys(origin: string) {
   const rpID = new URL(origin).hostname
 
   return {
-    /** For somebody unknown, or for one person whose passkeys are then named. */
+    /** For an unknown person, or for one person whose passkeys are then listed. */
     async begin(db: Queryable, person_id: string | null, nowMs: number): Promise<CeremonyStart> {
       const own = person_id === null ? [] : await selectDescriptors(db, person_id)
       const options = await generateAuthenticationOptions({
@@ -59,7 +59,7 @@ export function createPasskeys(origin: string) {
       return { options, token: await issueToken(db, kindFor(person_id), about, nowMs) }
     },
 
-    /** Whose passkey answered. `person_id` as at the start. */
+    /** The owner of the passkey that answered. `person_id` as at the start. */
     async finish(
       tx: Tx,
       person_id: string | null,
@@ -118,7 +118,7 @@ export function createPasskeys(origin: string) {
       return { options, token: await issueToken(db, 'new-passkey', about, nowMs) }
     },
 
-    /** Undefined: the answer is wrong or late, or somebody has this passkey already. */
+    /** Undefined: the answer is wrong or late, or this passkey is registered already. */
     async finishNew(
       tx: Tx,
       person_id: string,
@@ -154,15 +154,15 @@ export function createPasskeys(origin: string) {
   }
 }
 
-/** A challenge of one ceremony is no use in another. */
+/** A challenge of one ceremony cannot be used in the other. */
 const kindFor = (person_id: string | null) => (person_id === null ? 'passkey-sign-in' : 'passkey-step-up')
 
 /** What a browser sends may be wrong or malformed in any way, and the library fails with plain errors for all of them. */
 const orUndefined = <Result>(work: Promise<Result>) => work.catch(() => undefined)
 
 /**
- * Whether an answer brings certificates of its maker, which we never ask for. To check them the library would fetch lists of revoked ones,
- * from addresses that the certificates name. An answer that cannot be read counts as well.
+ * Whether an answer contains its maker's certificates, which we never request. To check them the library would fetch revocation
+ * lists, from addresses that the certificates name. An answer that cannot be read counts as well.
  */
 function isCertified(response: RegistrationResponseJSON): boolean {
   try {
@@ -175,7 +175,7 @@ function isCertified(response: RegistrationResponseJSON): boolean {
   }
 }
 
-/** A device that says whose passkey it used must mean the person who has it here. */
+/** A device that names the owner of the passkey must name the person who registered it here. */
 function isHandleOf(person_id: string, { response }: AuthenticationResponseJSON): boolean {
   const { userHandle } = response
   return userHandle == null || Buffer.from(userHandle, 'base64url').toString() === person_id
@@ -193,7 +193,7 @@ async function selectDescriptors(db: Queryable, person_id: string) {
   return rows.map(({ credential_id, transports }) => ({ id: credential_id, transports }))
 }
 
-/** Two answers of one passkey are checked one after the other, each against the counter that the one before has left. */
+/** Two answers of one passkey are checked in sequence, each against the counter that the previous one left. */
 const lockPasskey = (tx: Tx, credential_id: string) =>
   tx.maybeOne<{ id: string; person_id: string; public_key: Buffer; counter: number }>(sql`
     select id, person_id, public_key, counter

@@ -16,15 +16,15 @@ const ARGON2ID = 2
 export const PASSWORD_COST: PasswordCost = { memoryKib: 19_456, passes: 2 }
 
 /**
- * A hash keeps a processor busy for some hundredths of a second, and whoever can reach the sign-in page can ask for one. At most half of
- * the processors, and two of the four threads that also look up names and read files, work on hashes; the others are for people who are
- * signed in.
+ * A hash keeps a processor busy for some hundredths of a second, and anyone who can reach the sign-in page can request one. At most
+ * half of the processors, and two of the four threads that also look up names and read files, work on hashes; the others are for
+ * people who are signed in.
  */
 const AT_ONCE_MAX = Math.max(1, Math.min(2, Math.floor(availableParallelism() / 2)))
 /** About a second's work. One address can have eight of them (edge/dashboard), so no single one takes all places. */
 const WAITING_MAX = 32
 
-/** The work itself, and how much of it is done at a time. Others only in tests. */
+/** The work itself, and how much of it is done at a time. Replaced only in tests. */
 export interface Hashing {
   readonly hash: typeof hash
   readonly verify: typeof verify
@@ -37,9 +37,9 @@ const HASHING: Hashing = { hash, verify, atOnceMax: AT_ONCE_MAX, waitingMax: WAI
 /** Both refuse with 503 when too many are waiting already. */
 export interface Passwords {
   hash(password: string): Promise<string>
-  /** Takes as long, and is false, for somebody who has no password or does not exist. */
+  /** Takes as long, and is false, for a person who has no password or does not exist. */
   verify(hash: string | null | undefined, password: string): Promise<boolean>
-  /** The hash was made with another cost; make a new one while the password is at hand. */
+  /** The hash was made with other parameters; make a new one while the password is available. */
   isOutdated(hash: string): boolean
 }
 
@@ -84,12 +84,12 @@ function createHashQueue({ atOnceMax, waitingMax }: Hashing) {
   }
 }
 
-/** Nothing was compared: such an attempt is not counted as a wrong one. */
+/** Nothing was compared: such an attempt does not count as wrong. */
 export class HashingBusy extends Refusal {
   constructor() {
     super(
       'service_unavailable',
-      'Too many people are signing in at this moment. Nothing was done; try again in a moment.',
+      'Too many people are signing in right now. Nothing was done; try again in a moment.',
       { shed: 'passwords' },
       { 'retry-after': String(RETRY_AFTER_OVERLOADED_S) },
     )

@@ -109,7 +109,7 @@ export const updatePasswordHash = (tx: Queryable, person_id: string, hash: strin
      where person_id = ${person_id}
        and provider = ${CREDENTIAL}`)
 
-/** Somebody who came from their company may have none yet. */
+/** Undefined for a person who signs in through their company and has none. */
 export async function putPassword(tx: Tx, person_id: string, hash: string, nowMs: number): Promise<void> {
   if ((await updatePasswordHash(tx, person_id, hash, nowMs)) > 0) return
   const credential = { person_id, provider: CREDENTIAL, subject: person_id, password_hash: hash }

@@ -9,25 +9,25 @@ export interface SessionLimits {
   readonly absoluteMs: number
 }
 
-/** What a session is made from. */
+/** The data for a new session. */
 export interface NewSession {
   readonly person_id: string
   readonly account_id: string | null
   readonly address: string
   readonly user_agent: string
-  /** A second factor was given just now. */
+  /** A second factor was used just now. */
   readonly isSteppedUp: boolean
 }
 
 export const STEP_UP_MS = 5 * 60_000
 const TOKEN_BYTES = 32
-/** How often the last request of a session is written down. Shorter than the shortest idle time. */
+/** How often the time of a session's last request is written. Shorter than the shortest idle time. */
 const SEEN_EVERY_MS = 30_000
 const USER_AGENT_LENGTH_MAX = 300
 
 export const newToken = () => randomBytes(TOKEN_BYTES).toString('base64url')
 
-/** All that is stored of a token that somebody else keeps. */
+/** Stored in place of a token that somebody else has. */
 export const hashToken = (token: string) => createHash('sha256').update(token).digest()
 
 /** Returns the token, which exists nowhere else. */
@@ -64,9 +64,9 @@ interface SessionRow {
 }
 
 /**
- * The session of a token, with the person's present role: read from the database every time, so that somebody who was removed is
- * out with the next request. Who has a password must have a second factor, and an operator a passkey; a company's own sign-in asks
- * for what that company wants.
+ * The session of a token, with the person's present role: read from the database every time, so that a removed person is out with
+ * the next request. A person with a password must have a second factor, and an operator a passkey; for a company's own sign-in that
+ * company decides.
  */
 export async function findSession(
   db: Queryable,
@@ -117,14 +117,17 @@ export async function findSession(
   }
 }
 
-/** A session, whose it is and in which account something is done with it. */
+/** A session, its person, and the account in which it acts. */
 export interface SessionInAccount {
   readonly session_id: string
   readonly person_id: string
   readonly account_id: string
 }
 
-/** Which of these sessions still exist, are in the account, and whose people still belong to it. For open streams, many at a time. */
+/**
+ * Which of these sessions still exist, are in the account, and belong to a person who is still a member. For open streams, many at
+ * a time.
+ */
 export async function stillSignedIn<One extends SessionInAccount>(
   db: Queryable,
   sessions: readonly One[],
@@ -153,8 +156,8 @@ type PageName = Pick<SessionInAccount, 'session_id' | 'account_id'>
 export const keyOfPage = ({ session_id, account_id }: PageName) => `${session_id} ${account_id}`
 
 /**
- * The same session under a new token, at a change of what it may do: whoever had the old token is out. It does not last longer for
- * that. Undefined when the session was ended meanwhile.
+ * Moves the session to a new token, when what it may do changes: the old token stops working. It does not extend the session.
+ * Undefined when the session was ended meanwhile.
  */
 export async function rotateSession(
   tx: Queryable,
@@ -206,7 +209,7 @@ export const listSessions = (db: Queryable, person_id: string, limits: SessionLi
      order by last_seen_at desc, id desc
      limit 200`)
 
-/** What nobody can use any more. To be called now and then. */
+/** Deletes everything that has expired. Call it now and then. */
 export async function deleteExpired(db: Queryable, nowMs: number): Promise<void> {
   const now = new Date(nowMs)
   await db.run(sql`delete from sessions where expires_at < ${now}`)

@@ -11,14 +11,14 @@ import { accountOf } from '../invitations.ts'
 import { alertAddressMail } from '../mails.ts'
 import { hashToken, newToken } from '../session-store.ts'
 
-/** Mails an address the link by which it confirms that it wants the balance alerts of the account. */
+/** Mails an address a link to confirm that it wants the balance alerts of the account. */
 export async function askAlertAddress(
   tx: Tx,
   { keyring, origin }: { readonly keyring: Keyring; readonly origin: string },
   { account_id, email }: { readonly account_id: string; readonly email: string },
   nowMs: number,
 ): Promise<void> {
-  // The account is in the token, so that it is looked up in that account alone.
+  // // The token contains the account, so only that account is searched.
   const token = `${account_id}-${newToken()}`
   await putAddress(tx, { account_id, email, token_hash: hashToken(token), asked_at: new Date(nowMs) })
   const mail = { to: email, account_id, ...alertAddressMail(`${origin}/confirm-alerts#${token}`) }
@@ -26,8 +26,8 @@ export async function askAlertAddress(
 }
 
 /**
- * Opened by whoever has the mailbox, signed in or not. There is no audit row, because there is no person to name: when an address confirmed
- * is with the address.
+ * Opened by the owner of the mailbox, signed in or not. There is no audit row, because there is no person to name: the confirmation
+ * time is stored with the address.
  */
 export function alertAddressRoutes({
   db,

@@ -50,7 +50,7 @@ export function companyRoutes(
 
     async finishCompanySignIn(call) {
       const token = readCookie(call.cookie, COOKIES.company)
-      // Used up by this, so the same answer of the company cannot be sent twice.
+      // // This uses it up, so the same answer of the company cannot be sent twice.
       const asked = token && (await takeToken(db, 'company-sign-in', token, call.nowMs))
       if (!company || !asked || asked.value === null) return toSignIn('expired')
       const callback = new URL(COMPANY_CALLBACK, origin)
@@ -72,9 +72,9 @@ export function companyRoutes(
 }
 
 /**
- * Signs in the person behind a company's subject. The first time, a verified address links it: to the person who has that address, or to a
- * new one who is invited. An address that the company has not verified links nothing: anybody could have typed it there. Neither
- * does one at a domain that is not the company's.
+ * Signs in the person behind a company's subject. The first time, a verified address links it: to the person who has that address,
+ * or to a new one who is invited. An address that the company has not verified links nothing, because it may be anyone's, and
+ * neither does an address outside the company's domains.
  */
 async function signInOf(
   context: IdentityContext,
@@ -88,12 +88,12 @@ async function signInOf(
     return linked.kind === 'customer' ? (tx) => startSession(tx, context, call, linked, HOW) : undefined
   if (identity.email === undefined || !identity.is_email_verified) return undefined
   const email = tidyEmail(identity.email)
-  // One company's issuer could otherwise sign in as anybody of another.
+  // // Otherwise one company's issuer could sign in as a person of another.
   if (!context.company?.isOwnAddress(email)) return undefined
   const known = await selectPersonByEmail(db, email)
   const credential = { provider, subject: identity.subject, password_hash: null }
   if (known) {
-    // Whoever holds an unconfirmed sign-in under this address may not be who the company means.
+    // // Whoever created an unconfirmed sign-in with this address may not be the person the company means.
     if (known.kind !== 'customer' || !known.email_verified) return undefined
     return async (tx) => {
       const cookies = await startSession(tx, context, call, known, HOW)

@@ -45,7 +45,7 @@ type Handled = 'openInvitation' | 'acceptInvitation' | 'sendEmailVerification' |
 const DONE = { ok: true } as const
 const BY_INVITATION = { isSteppedUp: false, how: 'invitation' }
 
-/** How people come in, and how an address is confirmed. */
+/** How people join, and how an address is confirmed. */
 export function invitationRoutes(context: IdentityContext): Pick<IdentityArea<Routes>, Handled> {
   const { db, keyring, origin, attempts, passwords } = context
 
@@ -74,7 +74,7 @@ export function invitationRoutes(context: IdentityContext): Pick<IdentityArea<Ro
       const id =
         known?.id ??
         (await insertPerson(tx, { name, email, kind: 'operator', is_email_verified: false }, call.nowMs))
-      // A link never stands in for a passkey. Who lost theirs has it reset on the server first.
+      // // A link never replaces a passkey. An operator who lost theirs has it reset on the server first.
       const { has_passkey } = await selectFactors(tx, id)
       if (has_passkey) return { reply: { next: 'passkey' as const } }
       const setCookie = await startSession(tx, context, call, { id, name }, BY_INVITATION)
@@ -119,7 +119,7 @@ export function invitationRoutes(context: IdentityContext): Pick<IdentityArea<Ro
         if (caller.person.kind === 'operator')
           throw refuse(
             'conflict',
-            'Operators belong to no account. Ask for an invitation to another address of yours.',
+            'Operators belong to no account. Ask for an invitation to another of your addresses.',
           )
         await db.transaction(async (tx) => {
           await joinAccount(tx, call, caller.person, invitation)
@@ -176,7 +176,7 @@ export function invitationRoutes(context: IdentityContext): Pick<IdentityArea<Ro
   }
 }
 
-/** Somebody who has a sign-in accepts. Once; their role, if they are in already, stays. */
+/** Somebody who has a sign-in accepts. Works once; a member keeps their role. */
 export async function joinAccount(
   tx: Tx,
   call: AnyCall,

@@ -44,7 +44,7 @@ type Handled =
 const DONE = { ok: true } as const
 
 const passkeyFailed = () =>
-  refuse('sign_in_failed', 'This passkey is not one of yours, or too much time has passed. Try again.')
+  refuse('sign_in_failed', 'This passkey is not yours, or too much time has passed. Try again.')
 
 /** A person's own sign-in: stepping up, sessions, the password, the name. */
 export function securityRoutes(context: IdentityContext): Pick<IdentityArea<Routes>, Handled> {
@@ -88,7 +88,8 @@ export function securityRoutes(context: IdentityContext): Pick<IdentityArea<Rout
     async stepUpWithPasskey(call) {
       const caller = await requireCaller(context, call)
       const token = challengeOf(call)
-      // A passkey cannot be guessed, so none is counted: wrong codes of somebody who has the password do not hold it up.
+      // // A passkey cannot be guessed, so attempts are not counted: wrong codes entered by somebody who has the password do not
+      // lock it.
       const setCookie = await db.transaction(async (tx) =>
         (await passkeys.finish(tx, caller.person.id, token, call.body.response, call.nowMs)) === undefined
           ? undefined
@@ -102,7 +103,7 @@ export function securityRoutes(context: IdentityContext): Pick<IdentityArea<Rout
       const caller = await requireCaller(context, call)
       const accounts = await selectAccountsOf(db, caller.person.id)
       if (!accounts.some(({ id }) => id === call.body.account_id))
-        throw refuse('not_found', 'You are in no such account. Reload the page for the list of yours.')
+        throw refuse('not_found', 'You are not a member of that account. Reload the page for the list of your accounts.')
       await setSessionAccount(db, caller.session_id, call.body.account_id)
       return { reply: DONE }
     },
@@ -152,7 +153,7 @@ export function securityRoutes(context: IdentityContext): Pick<IdentityArea<Rout
       const token = await db.transaction(async (tx) => {
         await updatePasswordHash(tx, person.id, hash, call.nowMs)
         await forgetPending(tx, person.id)
-        // Whoever else knew the old one is out; this browser stays, under a new token.
+        // // Anyone else who knew the old password is signed out; this browser stays, under a new token.
         await endSessionsOf(tx, person.id, session_id)
         const renewed = await rotateSession(tx, session_id, { isSteppedUp: false }, call.nowMs)
         await recordForPerson(tx, call, person, 'password.change', person.id)
