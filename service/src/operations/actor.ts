@@ -6,13 +6,13 @@ const ACTOR_LENGTH_MAX = 100
 
 export interface Login {
   readonly uid: number
-  /** Undefined when nobody gave the user id a name, as in a container that runs under a number. */
+  /** Undefined when the user id has no name, as in a container that runs under a number. */
   readonly name: string | undefined
 }
 
 /**
- * The actor in the audit log. A name that was given is recorded together with the login, so that nobody on a shared machine can act
- * under another person's name unnoticed. In a container everybody is root, so production requires a name there.
+ * The actor in the audit log. A given name is recorded together with the login, so that people on a shared machine cannot act under
+ * another person's name unnoticed. In a container everybody is root, so production requires a name there.
  */
 export function actorOf(given: string | undefined, login: Login, isDevelopment: boolean): string {
   const person = login.uid === 0 ? undefined : login.name
@@ -25,7 +25,7 @@ export function actorOf(given: string | undefined, login: Login, isDevelopment: 
   const why = login.uid === 0 ? 'root may be anybody' : `the user id ${login.uid} has no name`
   throw refuse(
     'invalid_request',
-    `The audit log has to name who acts, and ${why}. Say it with --actor <name> or by setting SHOPWIRE_ACTOR; ` +
+    `The audit log has to name who acts, and ${why}. Give a name with --actor <name> or SHOPWIRE_ACTOR; ` +
       'for a scheduled job give the name of the job. Nothing was done.',
   )
 }

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { day } from '../platform/text/format.ts'
 
 /**
- * What "shopwire backup" found and did last. It is a file on the machine of the backups, not a table: a restored database would claim tests
- * of the time before it was restored, and a lost one could not be asked.
+ * The latest results of "shopwire backup". A file on the machine of the backups, not a table: a restored database would show tests
+ * from before the restore, and a lost one could not be queried.
  */
 export interface BackupStatus {
-  /** Of the server whose backups these are; empty while none could be read. */
+  /** The server whose backups these are; empty while none could be read. */
   readonly system_identifier: string
   readonly checked_at: string
   /** Null: backups, archive and WAL files were as they should be. */
@@ -15,7 +15,7 @@ export interface BackupStatus {
   readonly last_full: BackupSummary | null
   readonly last_diff: BackupSummary | null
   readonly last_wal: { readonly name: string; readonly archived_at: string } | null
-  /** The first and the last second that a restore can name. */
+  /** The earliest and the latest second that can be restored. */
   readonly window: { readonly from: string; readonly to: string } | null
   readonly restore_test: RestoreTestRun | null
   readonly last_good_restore_test: RestoreTestRun | null
@@ -35,13 +35,13 @@ export interface RestoreTestRun {
   readonly orders: number | null
   /** How many rules of "verify" were checked. */
   readonly rules: number | null
-  /** Null: restored, and every rule holds. */
+  /** Null: restored, and no rule is violated. */
   readonly problem: string | null
 }
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** Each is the interval of the timers and room for one long run. */
+/** Each is the interval of the timers plus time for one long run. */
 const CHECK_AGE_MS_MAX = 2 * HOUR_MS
 const BACKUP_AGE_MS_MAX = 26 * HOUR_MS
 const FULL_AGE_MS_MAX = 8 * DAY_MS
@@ -64,7 +64,7 @@ export function statusFile(folder: string): string {
 export function problemsOf(
   status: BackupStatus,
   nowMs: number,
-  /** Of the database of the store; undefined when it did not answer. */
+  /** The system identifier of the store's database; undefined when it did not answer. */
   systemIdentifier: string | undefined,
 ): string[] {
   const { last_full, last_diff, last_good_restore_test: good, restore_test: tested } = status
@@ -82,7 +82,7 @@ export function problemsOf(
     )
   if (isOlder(status.checked_at, CHECK_AGE_MS_MAX))
     problems.push(
-      `The last check was at ${shown(status.checked_at)}. It runs every hour: look at the timers, or at the container "backup".`,
+      `The last check was at ${shown(status.checked_at)}. It runs every hour: check the timers, or the container "backup".`,
     )
   if (status.check_problem !== null) problems.push(status.check_problem)
   if (isOlder(last, BACKUP_AGE_MS_MAX))
@@ -106,7 +106,7 @@ function shown(at: string | undefined): string {
   return at === undefined ? 'never' : `${day(new Date(at))} UTC`
 }
 
-/** Without `asOf` the contents are those of this moment. */
+/** Without `asOf` the contents are current. */
 export function describeBackups(status: BackupStatus, asOf?: string): string {
   const { last_full, last_diff, last_wal, window, last_good_restore_test: good } = status
   const summary = (backup: BackupSummary | null) =>
@@ -125,7 +125,7 @@ export function describeBackups(status: BackupStatus, asOf?: string): string {
 
 function describeWindow(window: BackupStatus['window'], asOf: string | undefined): string {
   if (window === null) return 'nothing'
-  // The file that ends a backup is archived in the same second.
+  // // The file that ends a backup is archived in the same second.
   if (window.to < window.from)
     return 'the end of the first backup; more as soon as the next WAL file is archived, within a minute'
   const seconds = `every second from ${shown(window.from)} to ${shown(window.to)}`

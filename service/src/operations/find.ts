@@ -1,7 +1,7 @@
 import { type Queryable, type Statement, sql } from '../platform/database/db.ts'
 import { timeInId } from '../platform/text/ids.ts'
 
-/** Of each kind. Whoever gets so many should give more of what they look for. */
+/** For each kind. If there are this many results, the search text should be longer. */
 export const FOUND_MAX = 20
 
 export interface Found {
@@ -12,8 +12,8 @@ export interface Found {
 }
 
 /**
- * All that an id, the beginning of one, a name, an address, an idempotency key, the reference of a payment or a link's fingerprint can
- * mean. Every statement uses an index, or reads a table that stays small.
+ * Everything that an id, the beginning of one, a name, an address, an idempotency key, the reference of a payment or a link's
+ * fingerprint can refer to. Every statement uses an index, or reads a table that stays small.
  */
 export async function findAnything(db: Queryable, text: string): Promise<Found[]> {
   const statements = [...byId(text), byName(text), byKey(text), byReference(text), byItem(text)]
@@ -22,7 +22,7 @@ export async function findAnything(db: Queryable, text: string): Promise<Found[]
   return (await Promise.all(statements.map((statement) => db.many<Found>(statement)))).flat()
 }
 
-/** In a pool, sold, or known and gone. */
+/** In a pool, sold, or known but no longer there. */
 export const findLink = (db: Queryable, hash: Buffer) => db.many<Found>(byFingerprint(hash))
 
 const byFingerprint = (hash: Buffer) => sql`
@@ -41,7 +41,7 @@ const byFingerprint = (hash: Buffer) => sql`
    where l.hash is not null
       or exists (select from link_fingerprints s where s.hash = f.hash)`
 
-/** An id of a request may be a minute older than the order. */
+/** The id of a request may be up to a minute older than the order. */
 const REQUEST_MS_MAX = 60_000
 const LETTERS = 26
 
@@ -49,7 +49,8 @@ function byId(text: string): Statement[] {
   const [, supplied = text] = /^(ord_[0-9a-z]{26})-\d+$/.exec(text) ?? []
   const [prefix = '', letters = ''] = supplied.split('_', 2)
   const range = { first: supplied, last: `${supplied}{` }
-  // Ids begin with the time at which they were made. Orders and events are looked up by it: their tables are ordered by account.
+  // // Ids begin with the time at which they were made. Orders and events are found by that time, because their tables are sorted
+  // by account.
   const time = (fill: string, moreMs = 0) =>
     new Date((timeInId(`${prefix}_${letters.padEnd(LETTERS, fill)}`) ?? 0) + moreMs)
   const times = { from: time('0'), until: time('z', REQUEST_MS_MAX) }
@@ -140,7 +141,7 @@ const byName = (text: string) => sql`
    order by id
    limit ${FOUND_MAX}`
 
-/** Keys are unique in one account only; each account is asked by its index. */
+/** Keys are unique within one account only; each account is searched by its index. */
 const byKey = (text: string) => sql`
   select 'order' as kind, o.id, o.account_id, o.status || ', by its idempotency key' as about
     from accounts a
@@ -152,7 +153,7 @@ const byKey = (text: string) => sql`
    order by o.id
    limit ${FOUND_MAX}`
 
-/** The bank's, of money that came in, or that of a top-up as the customer writes it. */
+/** The bank's reference of incoming money, or that of a top-up as the customer writes it. */
 const byReference = (text: string) => sql`
   select 'transfer' as kind, 'tr_' || t.seq as id, t.account_id, 'money in under ' || t.reference as about
     from funding_references f

@@ -16,18 +16,19 @@ export type IdentitySettings = Pick<
 
 export interface IdentityDeps {
   readonly login: Login
-  /** What --actor says. */
+  /** The value of --actor. */
   readonly given: string | undefined
-  /** Whose token it is; undefined when it is not valid. */
+  /** The owner of the token; undefined when it is not valid. */
   emailOfToken(token: string): Promise<string | undefined>
 }
 
-/** Nobody has said who acts. The very first operator is added like this, and nothing else is done. */
+/** The operator is not identified. Only the very first operator is added like this, and nothing else is done. */
 export class NoIdentity extends Refusal {}
 
 /**
- * Finds out who acts: `operator:<address>` by a token, `platform:<name>` where the platform is trusted with it, `cli:<login>` where the
- * machine's user is enough. What is returned gives the actor for the audit log, or refuses: commands that only read do not ask it.
+ * Finds out who acts: `operator:<address>` by a token, `platform:<name>` if the platform is trusted to name the operator,
+ * `cli:<login>` if the machine's user is enough. The result returns the actor for the audit log, or refuses; commands that only
+ * read do not call it.
  */
 export async function whoActs(config: IdentitySettings, deps: IdentityDeps): Promise<() => string> {
   const { SHOPWIRE_OPERATOR_TOKEN: token, SHOPWIRE_OPERATOR: person } = config
@@ -42,7 +43,7 @@ export async function whoActs(config: IdentitySettings, deps: IdentityDeps): Pro
   }
 }
 
-/** The actor who adds the first operator: nobody can say yet who that is. */
+/** The actor who adds the first operator, whose identity cannot be verified yet. */
 export function firstActorOf(given: string | undefined, login: Login): string {
   return `${actorOf(given, login, true)} (first operator)`
 }
@@ -51,13 +52,13 @@ const NOBODY = {
   required:
     'The audit log has to name the person who acts, and the user of this machine may be anybody. Set SHOPWIRE_OPERATOR_TOKEN_FILE to the file ' +
     'with your operator token; another operator makes one with "shopwire-admin operators add <your address>", and the first one is ' +
-    'made by whoever runs that command first. Nothing was done.',
+    'added by whoever runs that command first. Nothing was done.',
   platform:
     'The audit log has to name the person who acts: SHOPWIRE_OPERATOR_IDENTITY is "platform", and the platform has not set SHOPWIRE_OPERATOR. ' +
-    'Run the command by the way that signs you in, or set SHOPWIRE_OPERATOR_TOKEN_FILE to the file with your operator token. Nothing was done.',
+    'Run the command in the environment that signs you in, or set SHOPWIRE_OPERATOR_TOKEN_FILE to the file with your operator token. Nothing was done.',
 }
 
-/** A failed look-up counts when the actor is asked for: commands that only read go on. */
+/** A failed look-up matters only when the actor is needed: commands that only read continue. */
 async function byToken(token: string, { emailOfToken }: IdentityDeps): Promise<() => string> {
   try {
     const email = await emailOfToken(token)

@@ -14,7 +14,7 @@ export function operationsMetrics(registry: MetricRegistry) {
     pricesBeyondBounds: registry.counter(WORKER, {
       name: 'shopwire_prices_beyond_bounds_total',
       help: 'Changes of the catalogue that needed --price-factor-max or --price-share-max, read from the audit log by one worker.',
-      action: 'Ask whoever made it whether it was meant: shopwire-admin audit.',
+      action: 'Ask the operator who made it whether it was intended: see shopwire-admin audit.',
     }),
     verifyLastRun: registry.reading(WORKER, {
       name: 'shopwire_verify_last_run_timestamp_seconds',
@@ -28,9 +28,9 @@ export function operationsMetrics(registry: MetricRegistry) {
     }),
     sealLastRound: registry.reading(WORKER, {
       name: 'shopwire_seal_last_round_timestamp_seconds',
-      help: 'When all transfers and audit rows there were had last been sealed.',
+      help: 'When all existing transfers and audit rows were last sealed.',
       action:
-        'More than three hours ago: see why the leading worker does not seal. What is not sealed can be changed without a trace.',
+        'More than three hours ago: find out why the leading worker does not seal. Unsealed rows can be changed without a trace.',
     }),
     storeOpen: registry.reading(WORKER, {
       name: 'shopwire_store_open',
@@ -39,15 +39,15 @@ export function operationsMetrics(registry: MetricRegistry) {
     }),
     operatorTokenEnds: registry.reading(WORKER, {
       name: 'shopwire_operator_token_expiry_timestamp_seconds',
-      help: "When the first operator's last token ends, of those that can still be used; the last end when all have ended; no series when there was none.",
+      help: "The earliest time at which an operator's last valid token expires; the latest expiry when all have expired; no series without tokens.",
       action:
-        'Less than a week ahead: shopwire-admin operators list says whose; operators add gives that person or job another one.',
+        'Less than a week ahead: shopwire-admin operators list shows whose it is; operators add issues another one.',
     }),
     figuresAge: registry.reading(WORKER, {
       name: 'shopwire_store_figures_age_seconds',
-      help: 'Age of the figures that this worker reads from the database for the whole store; no series at workers that do not.',
+      help: 'Age of the figures that this worker reads from the database for the whole store; no series on other workers.',
       action:
-        'More than 15 s: the database does not answer, and the gauges that come from it are gone until it does.',
+        'More than 15 s: the database does not answer, and the gauges that come from it are missing until it does.',
     }),
   }
 }

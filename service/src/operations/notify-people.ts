@@ -4,10 +4,10 @@ import { type Queryable, sql, type Tx } from '../platform/database/db.ts'
 import type { Keyring } from '../platform/encryption/encryption.ts'
 import { queueMail } from '../platform/outbound/mail.ts'
 
-/** A subject names the account, whose name may be long. */
+/** A subject contains the account's name, which may be long. */
 const SUBJECT_LENGTH_MAX = 200
 
-/** Mail about an account's money to its people. Who has left the account is written to no more, whatever was chosen before. */
+/** Mail about an account's money to its members. Former members get no more mail, whatever was chosen before. */
 export function notifyPeople(keyring: Keyring, clock: Clock): Notify {
   async function write(tx: Tx, account_id: string, addresses: readonly string[], { subject, text }: Letter) {
     const shown = [...subject].slice(0, SUBJECT_LENGTH_MAX).join('')

@@ -18,22 +18,22 @@ export interface OperatorTokenRow {
 export interface NewOperator {
   readonly email: string
   readonly days: number
-  /** Added by nobody who could prove who they are: refused once there was somebody who could. */
+  /** Added by an operator who could not be identified: refused once there is one who can be. */
   readonly isFirst: boolean
 }
 
 export const OPERATOR_TOKEN_DAYS_MAX = 365
-/** The alert has the same: deploy/monitoring/rules/processes.yml. */
+/** The alert uses the same value: deploy/monitoring/rules/processes.yml. */
 export const OPERATOR_TOKEN_DAYS_WARNED = 7
 const DAY_MS = 86_400_000
 const TOKEN_FORM = /^swo_[A-Za-z0-9_-]{43}$/
-/** Held while the first operator is added, so that two do not both become the first. */
+/** Held while the first operator is added, so that there cannot be two first operators. */
 const FIRST_LOCK_ID = 5_348_094_774
 
-/** What operators may do to the tokens by which they are known. */
+/** What operators may do to the tokens that identify them. */
 export function operatorTokenActions(actor: string, act: Act) {
   return {
-    /** The token is in the result and nowhere else. */
+    /** The token exists only in this result. */
     addOperator: ({ email: given, days, isFirst }: NewOperator) =>
       act('operators.add', async (tx, nowMs) => {
         assertEmail(given)
@@ -51,7 +51,7 @@ export function operatorTokenActions(actor: string, act: Act) {
         }
       }),
 
-    /** All tokens of the address. */
+    /** Revokes all tokens of the address. */
     revokeOperator: (given: string, reason: string) =>
       act('operators.revoke', async (tx, nowMs) => {
         const email = tidyEmail(given)
@@ -80,7 +80,7 @@ export function listOperatorTokens(db: Queryable): Promise<OperatorTokenRow[]> {
 
 export type TokenInUse = Pick<OperatorTokenRow, 'email' | 'expires_at'>
 
-/** Whose token it is; undefined when it is unknown, has expired or was revoked. */
+/** The owner of the token; undefined when it is unknown, has expired or was revoked. */
 export async function findOperatorToken(
   db: Db,
   token: string,
@@ -95,7 +95,7 @@ export async function findOperatorToken(
        and expires_at > ${new Date(nowMs)}`)
 }
 
-/** Also when all tokens have ended: otherwise whoever waits for that becomes the first again. */
+/** True also when all tokens have expired: otherwise somebody could wait for that and become the first operator again. */
 async function assertNobodyYet(tx: Queryable): Promise<void> {
   await tx.run(sql`select pg_advisory_xact_lock(${FIRST_LOCK_ID})`)
   const [any] = await tx.many<{ id: string }>(sql`

@@ -29,19 +29,19 @@ export { AdmissionMismatchError } from '../access/admission-in-use.ts'
 export interface OperatorDeps extends AccountActionDeps, PeopleActionDeps {
   readonly db: Db
   readonly clock: Clock
-  /** Instead of mail to the people of an account. */
+  /** Instead of mail to the members of an account. */
   readonly notify?: Notify
-  /** How the payment provider is reached, where this program may. */
+  /** Access to the payment provider, if this program may use it. */
   readonly payments?: FundingActionDeps['payments']
-  /** How suppliers are reached; by the built-in fetch, without an egress proxy, when absent. */
+  /** Access to suppliers; when absent, by the built-in fetch without an egress proxy. */
   readonly fetch?: typeof globalThis.fetch
-  /** Of sold links, if the store keeps one. */
+  /** The journal of sold links, if the store keeps one. */
   readonly journal?: Journal | undefined
 }
 
 export type Operator = ReturnType<typeof createOperator>
 
-/** All that an operator may do and look at. Every action is one transaction with its audit row, whatever program it came from. */
+/** Everything an operator may do and read. Every action is one transaction with its audit row, whatever program it came from. */
 export function createOperator(deps: OperatorDeps, actor: string) {
   const { db, clock, keyring } = deps
   const vault = createLinkVault(db, keyring)
@@ -66,14 +66,14 @@ export function createOperator(deps: OperatorDeps, actor: string) {
     ...supplyActions(db, vault, clock, actAsOperator),
     ...webhookActions(keyring, actAsOperator),
 
-    /** The clock of the database jumped, and a person says that it is right now. */
+    /** The clock of the database jumped, and an operator confirms that it is right now. */
     acceptClock: (reason: string): Promise<{ now: Date }> =>
       actAsOperator('clock.accept', async (tx) => {
         const result = await acceptClock(tx)
         return { result, target: 'clock', details: { reason, now: result.now.toISOString() } }
       }),
 
-    /** Returns when it had stopped; null when it had not. */
+    /** Returns when removal had stopped; null when it had not. */
     releaseRemoval: (kind: Removal, reason: string): Promise<{ held_at: Date | null }> =>
       actAsOperator('removals.release', async (tx) => {
         const result = await releaseRemoval(tx, kind)

@@ -44,12 +44,12 @@ export interface OrderEvidence extends Attempts {
   /** Newest first, at most `LISTED_MAX` of `link_reads_total`. */
   readonly link_reads: readonly LinkRead[]
   readonly link_reads_total: number
-  /** Newest first. Reading the links with --reveal-links is among them. */
+  /** Newest first. Includes reading the links with --reveal-links. */
   readonly operator_actions: readonly AuditRow[]
   readonly events: readonly OrderEvent[]
 }
 
-/** All that is known of an order besides the order itself. Never its links. */
+/** Everything recorded about an order besides the order itself. Never its links. */
 export async function readOrderEvidence(
   db: Queryable,
   { account_id, order_id }: OrderName,
@@ -77,14 +77,14 @@ export async function readOrderEvidence(
   }
 }
 
-/** Which key of which account is meant by an idempotency key, or by the id of an order. */
+/** The key and account that an idempotency key, or the id of an order, refers to. */
 export interface MeantKey {
   readonly idempotency_key: string
   /** All accounts that used it. */
   readonly account_ids: readonly string[]
 }
 
-/** Without an account all of them are searched, which reads whole tables: keys are unique in one account only. */
+/** Without an account all accounts are searched, which reads whole tables: keys are unique within one account only. */
 export async function findKey(db: Queryable, named: string, account: string | undefined): Promise<MeantKey> {
   const order = await findOrder(db, named).catch(unlessNotFound)
   if (order) {
@@ -116,7 +116,7 @@ async function unknownKey(db: Queryable, named: string, account: string | undefi
     'not_found',
     `Nothing is known of the idempotency key "${named}": ${where} for an order, and for attempts since ` +
       `${kept_since.toISOString()}; nothing was charged under it. Compare it with the caller's own log, letter by ` +
-      `letter: upper and lower case differ.${wider} A request that was refused before its body was read (401, 403, 429) ` +
+      `letter: keys are case-sensitive.${wider} A request that was refused before its body was read (401, 403, 429) ` +
       `leaves no attempt: ask the caller for the X-Request-Id of the answer and look for it in the log of the API.`,
   )
 }

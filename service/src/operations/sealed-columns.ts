@@ -10,7 +10,7 @@ import { deliveryAnswers } from '../webhooks/answer.ts'
 import { webhookSecrets } from '../webhooks/endpoint.ts'
 import { eventBodies } from '../webhooks/event-body.ts'
 
-/** Every encrypted column. One that is missing here would become unreadable when the old key is removed. */
+/** Every encrypted column. A column missing here would become unreadable when the old key is removed. */
 export const SEALED_COLUMNS: readonly SealedColumn[] = [
   apiKeySecrets,
   supplierSecrets,
@@ -25,5 +25,5 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   recoveryCodes,
 ]
 
-/** How many values are under which encryption key. */
+/** How many values are under each encryption key. */
 export const countSealed = (db: Db) => countByKek(db, SEALED_COLUMNS)

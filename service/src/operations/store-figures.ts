@@ -14,23 +14,23 @@ import { OPERATOR_TOKEN_DAYS_WARNED } from './operator-tokens.ts'
 
 export const FIGURES_EVERY_MS = 5_000
 const DAY_S = 86_400
-/** Figures older than this are not exposed: a gauge that stands still says that all is well. */
+/** Older figures are not exposed: a gauge that no longer changes would suggest that all is well. */
 const STALE_MS = 15_000
-/** The statement takes at most this share of the time, however large the store: it is run less often when it is slow. */
+/** The statement takes at most this share of the time, however large the store: it runs less often when it is slow. */
 const SHARE_MAX = 0.05
-/** Newest entries of the audit log that are looked at; operators do not act more often than this in five seconds. */
+/** The newest entries of the audit log that are read; operators do not act more often than this in five seconds. */
 const ACTIONS_MAX = 500
 
 export interface StoreFigures {
-  /** To be called every few seconds. */
+  /** Call it every few seconds. */
   refresh(): Promise<void>
-  /** Whether this worker is the one that exposes the figures; the others expose none, so that sums are right. */
+  /** Whether this worker exposes the figures; the others expose none, so that sums are right. */
   lead(isLeader: boolean): void
-  /** Said once, by the worker that leads. */
+  /** Logged once, by the leading worker. */
   warning(): string | undefined
 }
 
-/** Each module declares the figures that are about it. */
+/** Each module declares its own figures. */
 type FigureMetrics = OperationsMetrics &
   Pick<AccessMetrics, 'nonces' | 'noncesBytes'> &
   Pick<FundingMetrics, 'paymentReviews' | 'paymentsReconciled'> &
@@ -40,7 +40,7 @@ type FigureMetrics = OperationsMetrics &
   Pick<SupplyMetrics, 'poolsLowNow' | 'poolsEmpty' | 'supplierUnsettled' | 'supplierOldestUnsettled'> &
   Pick<WebhookMetrics, 'webhookEndpointsFailing'>
 
-/** The worker that leads reads what concerns the whole store by one statement on a timer; a scrape never reads the database. */
+/** The leading worker reads what concerns the whole store in one statement on a timer; a scrape never reads the database. */
 export function exposeStoreFigures({
   db,
   log,
@@ -104,7 +104,7 @@ export function exposeStoreFigures({
   metrics.operatorTokenEnds.from(() => fresh()?.token_ends_at_s ?? undefined)
   metrics.verifyRulesViolated.from(() => fresh()?.rules_violated ?? undefined)
 
-  /** What operators did is counted by the leader alone; the others follow the log, to go on from there. */
+  /** Operators' actions are counted by the leader alone; the others follow the log, so that they can take over. */
   function countActions(actions: readonly OperatorAction[]) {
     const isNew = ({ id }: { id: string }) => countedActions !== undefined && !countedActions.has(id)
     for (const { action } of isLeader ? actions.filter(isNew) : []) {
@@ -124,7 +124,7 @@ export function exposeStoreFigures({
         const figures = await readFigures(db)
         known = { figures, readMs: performance.now() }
       } finally {
-        // After a failure too: a statement that runs into its timeout is the slowest of all.
+        // // After a failure too: a statement that runs into its timeout is the slowest of all.
         const endedMs = performance.now()
         pauseUntilMs = endedMs + (endedMs - startedMs) / SHARE_MAX - FIGURES_EVERY_MS
       }
@@ -148,7 +148,7 @@ interface JobFigures {
   readonly state: JobState
   readonly is_failing: boolean
   readonly count: number
-  /** For how long the oldest has been due; 0 for those that are not. */
+  /** How long the oldest has been due; 0 for jobs that are not due. */
   readonly oldest_s: number
 }
 
@@ -175,7 +175,7 @@ interface Figures {
   readonly payment_reviews: number
   readonly reconciled_at_s: number | null
   readonly token_ends_at_s: number | null
-  /** By the database. */
+  /** By the database's clock. */
   readonly now_s: number
   readonly is_open: boolean
 }
@@ -187,7 +187,7 @@ interface OperatorAction {
 
 const sum = (figures: readonly { count: number }[]) => figures.reduce((all, { count }) => all + count, 0)
 
-/** Beyond the first names, suppliers are one: operators choose the names, and a label must stay bounded. */
+/** After the first few names, all suppliers share one label: operators choose the names, and a label must stay bounded. */
 function suppliersOf(figures: Figures | undefined): SupplierFigures[] {
   const all = figures?.suppliers ?? []
   const rest = all.slice(SUPPLIER_NAMES_MAX)
@@ -214,8 +214,8 @@ const readActions = (db: Queryable) =>
         or a.details @> ${JSON.stringify(BEYOND_BOUNDS)}::jsonb`)
 
 /**
- * Every part reads an index or a small table, except for `jobs` and `item_supply`, which are read as a whole: 200,000 jobs and
- * 100,000 items take some 0.1 s. Sizes of tables come from statistics.
+ * Every part reads an index or a small table, except for `jobs` and `item_supply`, which are read entirely: 200,000 jobs and
+ * 100,000 items take about 0.1 s. Sizes of tables come from statistics.
  */
 export const readFigures = (db: Queryable) =>
   db.one<Figures>(

@@ -6,7 +6,7 @@ import { readWorkers } from '../platform/jobs/worker-heartbeats.ts'
 import { listSuppliers } from '../supply/suppliers.ts'
 import { readFigures } from './store-figures.ts'
 
-/** Causes and pools that are named; the others are counted. */
+/** Causes and pools that are listed; the others are counted. */
 const NAMED_MAX = 10
 
 export interface WaitingCause {
@@ -29,13 +29,13 @@ export interface QueueState {
   readonly scheduled: number
   readonly parked: number
   readonly dead: number
-  /** For how long the oldest has been due. */
+  /** How long the oldest has been due. */
   readonly oldest_due_s: number
 }
 
 export type StoreStatus = Awaited<ReturnType<typeof readStoreStatus>>
 
-/** Whether all is well, as far as the database has it. The metrics of the workers are made from the same figures. */
+/** Whether all is well, as far as the database can tell. The workers' metrics are made from the same figures. */
 export async function readStoreStatus(db: Db) {
   const [store, workers, figures, causes, low_pools, suppliers, refund_rule, removals] = await Promise.all([
     readStoreState(db),

@@ -9,7 +9,7 @@ import { checkChains } from './seals/read-chains.ts'
 export interface Rule {
   readonly id: string
   readonly what: string
-  /** A query that finds its violations; none for the rules about chains of hashes, which no query can follow. */
+  /** A query that finds its violations; undefined for the rules about hash chains, which a query cannot check. */
   readonly text?: string
 }
 
@@ -34,7 +34,7 @@ export async function readRules(folder: URL): Promise<Rule[]> {
       const [, what] = /^-- (.+)\n/.exec(text) ?? []
       if (id === undefined || what === undefined) {
         throw new Error(
-          `${name} is no rule: a name such as M01-what-holds.sql, and a first line that says it.`,
+          `${name} is not a rule: it needs a name such as M01-what-holds.sql, and a first line that states the rule.`,
         )
       }
       return { id, what, text: text.trimEnd().replace(/;$/, '') }
@@ -44,8 +44,8 @@ export async function readRules(folder: URL): Promise<Rule[]> {
 }
 
 /**
- * Checks the data against the rules. All of them read one snapshot, so orders that are placed meanwhile cause no false alarm. Nothing is
- * locked and nothing can be changed.
+ * Checks the data against the rules. All of them read one snapshot, so orders that are placed meanwhile cause no false alarm.
+ * Nothing is locked and nothing can be changed.
  */
 export function verifyData(
   db: Db,
@@ -58,7 +58,7 @@ export function verifyData(
     // Enough to group millions of rows in memory; on disk it takes far longer.
     await tx.run(sql`set local work_mem = '64MB'`)
     const findings: Finding[] = []
-    // One reading of all rows serves all rules about chains.
+    // // One pass over all rows serves all rules about chains.
     let chains: ChainFindings | undefined
     for (const rule of rules) {
       progress(rule)
@@ -76,7 +76,7 @@ export function verifyData(
   })
 }
 
-/** The same for an export, without a database. Its rules are those about chains. */
+/** The same for an export, without a database: only the rules about chains. */
 export async function verifyExport(
   path: string,
   published: readonly PublishedDigest[] = [],
@@ -96,13 +96,13 @@ async function queryFinding(tx: Tx, { id, text }: Rule) {
   return { violations: rows[0]?.violations ?? 0, ids: rows.map((row) => row.id) }
 }
 
-/** In the order of the chain, so the first is where it begins. */
+/** In the order of the chain, so the first finding is where the damage begins. */
 function chainFinding({ id }: Rule, found: ChainFindings) {
   const wrong = found[id as ChainRule]
   return { violations: wrong.length, ids: wrong.slice(0, IDS_SHOWN) }
 }
 
-/** For the metrics of workers: when all rules were last checked, and what came of it. */
+/** For the workers' metrics: when all rules were last checked, and with what result. */
 export const recordVerifyRun = (db: Queryable, findings: readonly Finding[], nowMs: number) =>
   db.run(sql`
     insert into verify_runs (id, finished_at, rules, violated)

@@ -615,7 +615,7 @@ test('the command prints what failed with its repair, exits with 1, and shows no
   expect(ended.code).toBe(1)
   expect(ended.stdout).toMatch(/FAILED {3}A process may open as many files as it has sockets: 700 files/)
   expect(ended.stdout).toMatch(/Fix: LimitNOFILE=65536/)
-  expect(ended.stdout).toMatch(/FAILED {3}Statements and idle transactions end by themselves/)
+  expect(ended.stdout).toMatch(/FAILED {3}Statements and idle transactions have a time limit/)
   expect(ended.stderr).toMatch(/^shopwire-admin: 2 of \d+ items failed: file-descriptors, timeouts\./m)
   for (const name of ['SHOPWIRE_DATABASE_URL', 'SHOPWIRE_DASHBOARD_DATABASE_URL'])
     expect(ended.stdout).not.toContain(new URL(String(sound.env[name])).password)

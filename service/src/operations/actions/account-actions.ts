@@ -19,7 +19,7 @@ export interface AccountActionDeps {
   readonly db: Db
   readonly keyring: Keyring
   readonly cell: string
-  /** Opened only by actions that must take effect on the next request. */
+  /** Opened only for actions that must take effect on the next request. */
   admission(): Promise<Admission>
 }
 
@@ -89,7 +89,7 @@ export function accountActions({ db, keyring, cell, admission }: AccountActionDe
     ): Promise<Recorded> =>
       act('account.adjust', async (tx, nowMs) => {
         const result = await adjust(tx, account_id, wanted, nowMs)
-        // Down is how money is paid out that came back after the closing, such as that of a dispute that was won.
+        // // Negative, to pay out money that came in after the closing, such as from a dispute that was won.
         if (wanted.change_cents > 0) assertOpen(await getAccount(tx, account_id))
         return {
           result,

@@ -13,7 +13,10 @@ import type { Act } from './act.ts'
 
 export { PRICE_BOUNDS }
 
-/** In the details of an action whose prices changed further than the command allows without a flag: an alert asks whether it was meant. */
+/**
+ * In the details of an action whose prices changed further than the command allows without a flag; an alert asks whether it was
+ * intended.
+ */
 export const BEYOND_BOUNDS = { prices_beyond_bounds: true } as const
 
 /** What an operator may change about what is for sale, and about whether the store takes orders. */

@@ -17,10 +17,9 @@ export interface Closed {
 }
 
 /**
- * Closes an account for good: no key, token, person or webhook of it works afterwards, and no money comes in. Refused while it has
- * anything that somebody is waiting for. Locks in the order of LOCK_ORDER (service/testing/lock-order.ts); what must not be there is
- * looked for under the lock of the account's row, for which everything that could still be added waits
- * (functions/access/refuse_if_closed.sql).
+ * Closes an account permanently: no key, token, person or webhook of it works afterwards, and no money comes in. Refused while
+ * anything is still open. Locks in the order of LOCK_ORDER (service/testing/lock-order.ts). The checks run under the lock of the
+ * account's row: whatever could still be added waits for that lock (functions/access/refuse_if_closed.sql).
  */
 export async function closeAccount(
   tx: Tx,
@@ -43,14 +42,14 @@ export async function closeAccount(
       `Account ${account_id} cannot be closed yet, and nothing was changed:\n${problems.map((one) => `  - ${one}`).join('\n')}`,
     )
   await stopEndpoint(tx, account_id, nowMs)
-  // Before the memberships end: afterwards nobody knows who the owners were.
+  // // Before the memberships end: afterwards the owners are unknown.
   for (const { email } of await selectOwners(tx, account_id))
     await queueMail(tx, keyring, { to: email, account_id, ...letterOf(account, reason) }, nowMs)
   await endMemberships(tx, account_id, at)
   return { account, isNew: true }
 }
 
-/** Erases names, addresses and people of a closed account. Several transactions; one that was interrupted is finished by the next call. */
+/** Erases names, addresses and people of a closed account, in several transactions; if interrupted, the next call finishes it. */
 export async function eraseAccountRows(db: Db, account_id: string): Promise<void> {
   const { closed_at } = await getAccount(db, account_id)
   if (!closed_at)
@@ -139,7 +138,7 @@ function problemsOf(account_id: string, found: Obstacles): string[] {
       `${found.requests} request(s) to suppliers are open: collect them or give them up ("shopwire-admin suppliers unsettled").`,
     found.top_ups > 0 &&
       `${found.top_ups} top-up(s) are open: confirm or reject them ("shopwire-admin topups list").`,
-    found.reviews > 0 && `${found.reviews} payment(s) of it need a person: see "shopwire-admin topups list".`,
+    found.reviews > 0 && `${found.reviews} of its payments need a decision by an operator: see "shopwire-admin topups list".`,
     found.owed_cents > 0 &&
       `it owes $${cents(found.owed_cents)}: collect it or write it off ("shopwire-admin topups owed").`,
     found.balance_cents > 0 &&
@@ -159,7 +158,7 @@ async function endMemberships(tx: Tx, account_id: string, at: Date): Promise<voi
   await tx.run(sql`
     delete from memberships
      where account_id = ${account_id}`)
-  // People of other accounts choose one of those; for the others there is nothing left to be signed in to.
+  // // People of other accounts are switched to one of those; the others have no account left to be signed in to.
   await tx.run(sql`
     delete from sessions s
      where s.account_id = ${account_id}

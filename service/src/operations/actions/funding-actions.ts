@@ -17,20 +17,20 @@ const RECEIVABLES_MAX = 1_000
 export interface FundingActionDeps {
   readonly db: Db
   readonly notify: Notify
-  /** Undefined where no cards are taken, or where this program has no key for them. */
+  /** Undefined if no cards are accepted, or if this program has no key for them. */
   readonly payments?: (() => Promise<PaymentProvider | undefined>) | undefined
 }
 
 export interface Confirmed {
   readonly amount_cents: number
   readonly reference: string
-  /** Credits a card payment although the provider has taken some of it back: a worker takes that within seconds. */
+  /** Credits a card payment although the provider has taken some of it back: a worker deducts that within seconds. */
   readonly although_taken_back?: boolean | undefined
 }
 
 /** What an operator does about top-ups and about what accounts owe. */
 export function fundingActions({ db, notify, payments }: FundingActionDeps, act: Act) {
-  /** A card payment that waited for a person may have been refunded or disputed meanwhile. */
+  /** A card payment that waited for an operator may have been refunded or disputed meanwhile. */
   async function assertNotTakenBack(named: string): Promise<void> {
     const provider = await payments?.()
     if (!provider) return
@@ -49,7 +49,7 @@ export function fundingActions({ db, notify, payments }: FundingActionDeps, act:
   return {
     /** `named` is the id of the top-up or its reference, as the customer wrote it in the transfer. */
     async confirmTopUp(named: string, { although_taken_back, ...arrived }: Confirmed): Promise<Credited> {
-      // Before the transaction: none is open while the provider answers.
+      // // Before the transaction: no transaction may be open while the provider answers.
       if (!although_taken_back) await assertNotTakenBack(named)
       return act('top_up.confirm', async (tx, nowMs) => {
         const which = await findTopUp(tx, named)
@@ -70,19 +70,19 @@ export function fundingActions({ db, notify, payments }: FundingActionDeps, act:
         return { result, target: which.id, details: { account_id: which.account_id, reason } }
       }),
 
-    /** Nothing is booked by it: what had to be done was done, here or at the provider. */
+    /** Books nothing: what was necessary was done before, here or at the provider. */
     decideReview: (id: string, reason: string): Promise<Review> =>
       act('payment_review.decide', async (tx) => {
         const result = await decideReview(tx, id)
         if (!result)
           throw refuse(
             'not_found',
-            `No payment waits for a person under ${id}. See "shopwire-admin topups list".`,
+            `No payment waits for an operator's decision under ${id}. See "shopwire-admin topups list".`,
           )
         return { result, target: id, details: { ...result, reason } }
       }),
 
-    /** The workers begin within a minute. */
+    /** The workers start within a minute. */
     reconcilePayments: (): Promise<void> =>
       act('payments.reconcile', async (tx) => {
         await requestReconciliation(tx)

@@ -11,14 +11,14 @@ import { DELIVER_QUEUE } from '../../webhooks/endpoint.ts'
 import type { Act } from './act.ts'
 
 export interface Dropped extends Pick<DeadLetter, 'account_id' | 'queue' | 'subject'> {
-  /** Events that are not sent any more; "webhooks recover" sends them again. */
+  /** Events that are no longer sent; "webhooks recover" sends them again. */
   readonly events_given_up: number
 }
 
 /** What an operator may do about jobs that failed too often. */
 export function jobActions(act: Act) {
   return {
-    /** One dead letter, named by the order or the endpoint it is about, or all of them. Returns what was made due. */
+    /** One dead letter, identified by its order or endpoint, or all of them. Returns what was made due. */
     retryDeadLetters: (subject: string | null) =>
       act('jobs.retry', async (tx) => {
         // Queues in the order in which jobs are locked.
@@ -29,7 +29,7 @@ export function jobActions(act: Act) {
         return { result, target: subject ?? 'all', details: result }
       }),
 
-    /** Removes a dead letter for good. An order that is paid has to end in another way. */
+    /** Removes a dead letter permanently. An order that is paid has to end in another way. */
     dropDeadLetter: (subject: string, reason: string): Promise<Dropped> =>
       act('jobs.drop', async (tx, nowMs) => {
         const found = await selectDeadLetter(tx, subject)

@@ -31,7 +31,7 @@ export function orderActions(db: Db, vault: LinkVault, journal: Journal | undefi
         const changed = async () => {
           throw refuse(
             'account_suspended',
-            'The account changed while it was buying. Look at it, then try again.',
+            'The account changed during the purchase. Check it, then try again.',
           )
         }
         const attempt = { request_hash: hashCart(request.items), request_id: null, client_address: null }
@@ -45,7 +45,7 @@ export function orderActions(db: Db, vault: LinkVault, journal: Journal | undefi
       act('order.reveal_links', async (tx) => {
         const order = await findOrder(tx, id)
         const { status } = await readWholeOrder(tx, order)
-        // Before delivery a cancellation puts them back on sale, so nobody may see them.
+        // // Before delivery a cancellation puts them back on sale, so they must stay unseen.
         if (status !== 'delivered')
           throw refuse('invalid_request', `Order ${id} is ${status}; it has no links to show.`)
         const links = await revealLinks(tx, vault, order)
@@ -82,10 +82,10 @@ export function orderActions(db: Db, vault: LinkVault, journal: Journal | undefi
     retryOrder: (id: string) =>
       act('order.retry', async (tx) => {
         const order = await findOrder(tx, id)
-        // Locked, or an order that ends meanwhile would keep a job that does nothing.
+        // // Locked, because an order that ends meanwhile would otherwise keep a job that does nothing.
         const row = (await lockOrder(tx, order.account_id, id)) ?? (await readWholeOrder(tx, order))
         if (row.status !== 'paid')
-          throw refuse('invalid_request', `Order ${id} is ${row.status}; there is nothing to try.`)
+          throw refuse('invalid_request', `Order ${id} is ${row.status}; there is nothing to retry.`)
         await retryOrder(tx, order.account_id, id)
         return { result: row, target: id, details: { account_id: order.account_id } }
       }),

@@ -15,7 +15,7 @@ import type { Act } from './act.ts'
 
 export interface PeopleActionDeps {
   readonly keyring: Keyring
-  /** Of the dashboard's pages, for links in invitations; undefined where there is no dashboard. */
+  /** The origin of the dashboard's pages, for links in invitations; undefined if there is no dashboard. */
   readonly dashboardOrigin?: string | undefined
 }
 
@@ -72,7 +72,7 @@ export function peopleActions({ keyring, dashboardOrigin }: PeopleActionDeps, ac
         return { result, target: account_id, details: { before: result, reason } }
       }),
 
-    /** For somebody who lost every factor. All their sessions end, and they set up a new factor after the next sign-in. */
+    /** For a person who lost every factor. All their sessions end, and they set up a new factor after the next sign-in. */
     resetFactors: (email: string, reason: string) =>
       act('people.reset_factors', async (tx, nowMs) => {
         const person = await selectPersonByEmail(tx, email)

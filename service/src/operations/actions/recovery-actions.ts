@@ -20,9 +20,9 @@ import type { Act } from './act.ts'
 export interface RecoveryState {
   readonly database: DatabaseState
   readonly is_same_database: boolean
-  /** Of the journal; null: none is configured here, or nobody has begun it. */
+  /** The journal's mark; null: none is configured here, or it has not been started. */
   readonly journal: JournalMark | null
-  /** How far the store had come according to the journal. */
+  /** The store's latest position according to the journal. */
   readonly outside: StorePosition | null
   /** The last comparison in this generation and on this server. */
   readonly compared: ComparisonRow | null
@@ -49,13 +49,13 @@ export async function readRecovery(db: Db, journal: Journal | undefined): Promis
 export interface RecoveryComparison extends JournalComparison {
   /** Undefined without `apply`. */
   readonly kept: LostLinksKept | undefined
-  /** False: the journal begins later than the time that may be missing. */
+  /** False: the journal begins after the start of the time that may be missing. */
   readonly is_complete: boolean
   readonly journal: JournalMark
 }
 
 export interface OpenOptions {
-  /** As `recover status` prints it, so that nobody opens the store on a database without having looked at it. */
+  /** As `recover status` prints it, so that an operator has seen the status before opening the store on a database. */
   readonly identity: string
   readonly withoutJournal: boolean
 }
@@ -68,7 +68,7 @@ export interface Opened {
 
 /** What an operator does with a database that was restored or failed over. */
 export function recoveryActions(db: Db, vault: LinkVault, actor: string, act: Act) {
-  /** Compares what was sold with this database and, with `apply`, keeps what is lost from being sold again. */
+  /** Compares what was sold with this database and, with `apply`, prevents lost links from being sold again. */
   async function compareWithJournal(
     journal: Journal | undefined,
     { from, apply }: { from: Date | undefined; apply: boolean },
@@ -80,7 +80,7 @@ export function recoveryActions(db: Db, vault: LinkVault, actor: string, act: Ac
     if (apply && before.is_confirmed)
       throw refuse(
         'invalid_request',
-        'The store is open on this database: there is nothing to recover. Leave --apply out to look.',
+        'The store is open on this database: there is nothing to recover. Leave out --apply for a report only.',
       )
     const since = from ?? before.position_at
     const read_from = from ?? new Date(since.getTime() - CLOCKS_APART_MS)
@@ -131,7 +131,7 @@ export function recoveryActions(db: Db, vault: LinkVault, actor: string, act: Ac
     if (identity !== present)
       throw refuse(
         'invalid_request',
-        `This database is ${present}, not ${identity}. Look at "recover status", then open that one.`,
+        `This database is ${present}, not ${identity}. Check "recover status", then open the database that it shows.`,
       )
     if (database.present.timeline === null)
       throw refuse('invalid_request', 'This server is a standby. Promote it, or point to its primary.')
@@ -147,7 +147,7 @@ export function recoveryActions(db: Db, vault: LinkVault, actor: string, act: Ac
         confirmed_by: actor,
         at: new Date(nowMs),
       })
-      // What the provider reported before the restore may be gone.
+      // // What the provider reported before the restore may be lost.
       await requestReconciliation(tx)
       const details = {
         before: nameIdentity(database.recorded),
@@ -157,7 +157,7 @@ export function recoveryActions(db: Db, vault: LinkVault, actor: string, act: Ac
       }
       return { result: { generation, identity: present, journal_id }, target: 'database', details }
     })
-    // Workers write it within a second as well; until then the old database could still pass for the newest.
+    // // Workers write it within a second as well; until then the old database could still look like the newest.
     if (!withoutJournal)
       await journal?.writePosition({
         generation: opened.generation,
@@ -205,7 +205,7 @@ async function assertCompared(
   if (!compared.is_complete) {
     throw refuse(
       'invalid_request',
-      'The journal begins later than the time that may be missing, so links that were sold before cannot be known. Find them by other ' +
+      'The journal begins later than the time that may be missing, so links that were sold before it are not recorded there. Find them in other ' +
         'records and take them out of the pools, then open with --without-journal.',
     )
   }

@@ -30,7 +30,7 @@ export interface SupplierActionDeps {
   readonly fetch: typeof globalThis.fetch
 }
 
-/** What an operator may do to suppliers and to what they were asked for. */
+/** What an operator may do about suppliers and the requests to them. */
 export function supplierActions(deps: SupplierActionDeps, act: Act) {
   const { db, keyring, vault } = deps
   return {
@@ -66,7 +66,7 @@ export function supplierActions(deps: SupplierActionDeps, act: Act) {
         return { result, target: name, details: { ...payment, is_new: result.isNew } }
       }),
 
-    /** Writes a line's open requests off: their suppliers are not waited for any more, and others may be asked. */
+    /** Writes off a line's open requests: they are no longer waited for, and other suppliers may be called. */
     giveUpRequests: (order_id: string, line: number) =>
       act('supplier.give_up', async (tx, nowMs) => {
         const { account_id } = await findOrder(tx, order_id)
@@ -88,7 +88,7 @@ export function supplierActions(deps: SupplierActionDeps, act: Act) {
         return { result, target: order_id, details: { account_id, line, requests: result } }
       }),
 
-    /** Asks the supplier of a written-off request once more, under the same id. Links that come go to the item's pool. */
+    /** Repeats a written-off request once, under the same id. Links that come go to the item's pool. */
     async collectRequest(id: string): Promise<Collected & { id: string; supplier: string }> {
       const named = parseRequestId(id)
       if (!named) {
@@ -121,6 +121,6 @@ function whyNot(
   const [request] = requests
   if (!request) return `There is no request ${id}. "suppliers statement" lists those of a month.`
   return request.is_open
-    ? `Request ${id} is open: workers ask for it by themselves. "suppliers unsettled" shows when they did last.`
-    : `Request ${id} is ${request.stage}: there is nothing to collect. Only written-off requests are asked for once more.`
+    ? `Request ${id} is open: workers retry it automatically. "suppliers unsettled" shows when they last did.`
+    : `Request ${id} is ${request.stage}: there is nothing to collect. Only written-off requests can be collected.`
 }

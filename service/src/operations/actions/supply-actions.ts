@@ -23,8 +23,9 @@ const LOAD_PART = 10_000
 export function supplyActions(db: Db, vault: LinkVault, clock: Clock, act: Act) {
   return {
     /**
-     * In parts, each a transaction with its audit row: one that took minutes would run into the limit of idle transactions on a busy machine,
-     * and deliveries of the item wait for it. Ended half-way and repeated, it leaves out what it has loaded. Reports what is committed.
+     * In parts, each a transaction with its audit row: a transaction of minutes would exceed the timeout on a busy machine, and
+     * deliveries of the item wait for it. When it is interrupted and repeated, it skips the links it has already loaded. Reports
+     * what is committed.
      */
     async loadPool(
       item_id: string,
@@ -37,7 +38,7 @@ export function supplyActions(db: Db, vault: LinkVault, clock: Clock, act: Act) 
       const known: number[] = []
       for (let from = 0; from < checked.length; from += LOAD_PART) {
         const part = checked.slice(from, from + LOAD_PART)
-        // Sealed before the transaction: whoever delivers this item waits for it.
+        // // Sealed before the transaction, because deliveries of this item wait for it.
         const rows = await preparePool(vault, item_id, part, clock.nowMs())
         const done = await act('pool.load', async (tx, nowMs) => {
           const result = await loadPool(tx, item_id, rows, nowMs)
@@ -51,7 +52,7 @@ export function supplyActions(db: Db, vault: LinkVault, clock: Clock, act: Act) 
       return { loaded, known, pool_left }
     },
 
-    /** Puts back on sale what was set aside and can be decrypted again. */
+    /** Puts links back on sale that were set aside and can be decrypted again. */
     async restorePool(
       item_id: string,
       progress?: (examined: number) => void,
@@ -60,14 +61,14 @@ export function supplyActions(db: Db, vault: LinkVault, clock: Clock, act: Act) 
       return act('pool.restore', async (tx, nowMs) => {
         const change = await setAside(tx, item_id, readable, false, nowMs)
         await wakeRetrying(tx, item_id)
-        // Links that were sold in a time that a restore lost stay where they are.
+        // // Links that were sold in a time lost by a restore stay set aside.
         const sold = readable.length - change.changed
         const result = { ...change, still_unreadable: unreadable.length, sold }
         return { result, target: item_id, details: { restored: change.changed } }
       })
     },
 
-    /** Sets every link of a pool aside that cannot be decrypted, however many there are. */
+    /** Sets aside every link of a pool that cannot be decrypted, however many there are. */
     async checkPool(
       item_id: string,
       progress?: (examined: number) => void,
@@ -81,7 +82,7 @@ export function supplyActions(db: Db, vault: LinkVault, clock: Clock, act: Act) 
       })
     },
 
-    /** Takes links off sale that must not be sold, such as those that leaked, and says where the others are. */
+    /** Takes links off sale that must not be sold, such as leaked ones, and reports where the others are. */
     async withdrawLinks(item_id: string, links: readonly string[], reason: string): Promise<Withdrawn> {
       const checked = links.map((link, n) => checkLink(link, `Line ${n + 1}`))
       await vault.open()
@@ -94,7 +95,7 @@ export function supplyActions(db: Db, vault: LinkVault, clock: Clock, act: Act) 
       })
     },
 
-    /** Where a link is. The link is only fingerprinted: nothing of it is stored or printed. */
+    /** Where a link is. The link is only fingerprinted: no part of it is stored or printed. */
     async findLink(link: string): Promise<Found[]> {
       const checked = checkLink(link, 'What was given')
       await vault.open()

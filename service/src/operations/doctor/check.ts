@@ -20,7 +20,7 @@ export const GROUPS = [
 export interface Check {
   readonly id: string
   readonly group: (typeof GROUPS)[number]
-  /** What has to be true. */
+  /** The condition that has to hold. */
   readonly title: string
   readonly why: string
   /** A command or a setting. */
@@ -30,11 +30,11 @@ export interface Check {
 
 export interface Outcome {
   readonly state: CheckState
-  /** Never a secret, nor a URL that holds one. */
+  /** Never a secret, nor a URL that contains one. */
   readonly found: string
 }
 
-/** What the checks look at. Each part is read once, when a check first asks for it. */
+/** The input of the checks. Each part is read once, when a check first needs it. */
 export interface Installation {
   /** Mistakes in the settings; with any of them there is no configuration. */
   readonly settingsProblems: readonly string[]
@@ -51,13 +51,13 @@ export interface Installation {
   compareKeys(): Promise<void>
   /** Days until the certificate of this https:// URL expires. */
   certificateDaysLeft(url: URL): Promise<number>
-  /** The status that a GET is answered with. */
+  /** The status of the response to a GET. */
   statusOf(url: string): Promise<number>
-  /** Signs in to the mail server and says nothing. */
+  /** Signs in to the mail server and sends nothing. */
   tryMail(url: string): Promise<void>
 }
 
-/** A check cannot say anything, because something that another check reports is missing. */
+/** A check has no result, because something is missing that another check reports. */
 export class NotKnown extends Error {
   override readonly name = 'NotKnown'
 }

@@ -3,7 +3,7 @@ import { type Check, failed, notApplicable, ok, warning } from './check.ts'
 import type { DatabaseFacts } from './database-facts.ts'
 
 const VERSION_MIN = 15
-/** The newest that the tests ran with. */
+/** The newest release that was tested. */
 const VERSION_TRIED_MAX = 18
 const ARCHIVED_S_MAX = 3_600
 const SLOT_BYTES_MAX = 1024 ** 3
@@ -11,7 +11,7 @@ const SLOT_BYTES_MAX = 1024 ** 3
 const OTHER_SESSIONS = 10
 const BUSY_SHARE = 0.8
 
-/** A setting of the server that has to have one value. */
+/** A setting of the server that must have one value. */
 function setting(
   name: 'fsync' | 'full_page_writes' | 'autovacuum',
   texts: Pick<Check, 'id' | 'title' | 'why'>,
@@ -47,13 +47,13 @@ export const DATABASE_CHECKS: readonly Check[] = [
     id: 'database-version',
     group: 'PostgreSQL',
     title: `PostgreSQL is a supported release, ${VERSION_MIN} to ${VERSION_TRIED_MAX}`,
-    why: `Older releases lack what the schema uses; newer ones than ${VERSION_TRIED_MAX} were not tried.`,
-    fix: `Upgrade PostgreSQL to ${VERSION_TRIED_MAX}; the upgrade makes another server of it, see "Restores and failover".`,
+    why: `Older releases lack what the schema uses; releases after ${VERSION_TRIED_MAX} were not tested.`,
+    fix: `Upgrade PostgreSQL to ${VERSION_TRIED_MAX}; after the upgrade it counts as another server, see "Restores and failover".`,
     async examine(about) {
       const { version, version_text } = await about.database()
       const major = Math.floor(version / 10_000)
       if (major < VERSION_MIN) return failed(version_text)
-      return major > VERSION_TRIED_MAX ? warning(`${version_text} was not tried`) : ok(version_text)
+      return major > VERSION_TRIED_MAX ? warning(`${version_text} was not tested`) : ok(version_text)
     },
   },
   {
@@ -71,7 +71,7 @@ export const DATABASE_CHECKS: readonly Check[] = [
   {
     id: 'database-role',
     group: 'PostgreSQL',
-    title: 'This command uses the login of operators, which can neither change the schema nor the books',
+    title: 'This command uses the login of operators, which can change neither the schema nor the books',
     why: 'An owner or a superuser may change transfers, audit rows and sold links. The login of another process cannot see the store, so most items are not checked.',
     fix: "create role shopwire_operator login password '…' in role shopwire_operator_rights; and that role in SHOPWIRE_DATABASE_URL.",
     async examine(about) {
@@ -93,7 +93,7 @@ export const DATABASE_CHECKS: readonly Check[] = [
   {
     id: 'process-roles',
     group: 'PostgreSQL',
-    title: 'API and worker have database roles of their own',
+    title: 'API and worker have separate database roles',
     why: "With the API's own role nobody can move money, change keys or write audit rows; with the role of another process an intruder in the API can do what that one does.",
     fix: 'A login for each process, as docs/database-roles.md says.',
     async examine(about) {
@@ -106,7 +106,7 @@ export const DATABASE_CHECKS: readonly Check[] = [
   {
     id: 'dashboard-role',
     group: 'PostgreSQL',
-    title: 'The dashboard has a role of its own',
+    title: 'The dashboard has a separate role',
     why: 'It is bound to the account of the person who is signed in, by row security. The role of the API sees every account.',
     fix: "create role shopwire_web login password '…' in role shopwire_dashboard; and that role in SHOPWIRE_DASHBOARD_DATABASE_URL.",
     async examine(about) {
@@ -114,7 +114,7 @@ export const DATABASE_CHECKS: readonly Check[] = [
       if (url === undefined) return notApplicable('no dashboard is configured here')
       const name = decodeURIComponent(new URL(url).username)
       const { role, dashboard_role, is_superuser, may_read_store } = await about.database()
-      // "database-role" says so.
+      // // The check "database-role" reports it.
       if (name === role && (is_superuser || !may_read_store))
         return notApplicable(`${role} is the login of this command`)
       if (name === role) return failed(`dashboard and API both use ${role}`)
@@ -129,7 +129,7 @@ export const DATABASE_CHECKS: readonly Check[] = [
     id: 'database-tls',
     group: 'PostgreSQL',
     title: 'The connection to PostgreSQL is encrypted and checked, unless it stays on this machine',
-    why: 'Orders, balances and the password itself would cross the network in the clear, or to whoever answers there.',
+    why: 'Orders, balances and the password itself would cross the network unencrypted, or go to whoever answers there.',
     fix: '?sslmode=verify-full at the end of SHOPWIRE_DATABASE_URL, &sslrootcert=/path/of/authority.pem for an authority of your own; ssl = on at the server. A server on a private network: its name in SHOPWIRE_PLAINTEXT_HOSTS.',
     async examine(about) {
       const { SHOPWIRE_DATABASE_URL: url, SHOPWIRE_PLAINTEXT_HOSTS: permitted } = about.config()
@@ -178,7 +178,7 @@ export const DATABASE_CHECKS: readonly Check[] = [
       const off = role_settings.filter((each) => each.name === 'synchronous_commit' && OFF.test(each.value))
       if (off.length > 0) return failed(`synchronous_commit is off for ${rolesOf(off)}`)
       if (value === 'off') return failed('synchronous_commit is off')
-      return value === 'local' && names !== '' ? warning('local: the standby is not waited for') : ok(value)
+      return value === 'local' && names !== '' ? warning('local: commits do not wait for the standby') : ok(value)
     },
   },
   {
@@ -204,7 +204,7 @@ export const DATABASE_CHECKS: readonly Check[] = [
     id: 'wal-level',
     group: 'PostgreSQL',
     title: 'The log is written in a form that backups and standbys can use',
-    why: 'With wal_level minimal there is neither a base backup nor a restore to a moment.',
+    why: 'With wal_level minimal neither base backups nor point-in-time restores are possible.',
     fix: 'alter system set wal_level = replica; then restart PostgreSQL.',
     async examine(about) {
       const { wal_level } = (await about.database()).settings
@@ -215,7 +215,7 @@ export const DATABASE_CHECKS: readonly Check[] = [
     id: 'wal-compression',
     group: 'PostgreSQL',
     title: 'Pages are compressed in the log',
-    why: 'After every checkpoint the first change of a page writes all of it to the log. Compressed, the log of an order is about half as large, and so is what standbys, archives and backups carry.',
+    why: 'After every checkpoint the first change of a page writes all of it to the log. Compressed, the log of an order is about half as large, and so is what standbys, archives and backups store.',
     fix: 'alter system set wal_compression = lz4; select pg_reload_conf(); `on` where PostgreSQL was built without lz4.',
     async examine(about) {
       const { wal_compression: value } = (await about.database()).settings
@@ -243,7 +243,7 @@ export const DATABASE_CHECKS: readonly Check[] = [
     id: 'checksums',
     group: 'PostgreSQL',
     title: 'Pages have checksums',
-    why: 'A disk that returns other bytes than were written is noticed before a wrong balance is read.',
+    why: 'Without them, a disk that returns other bytes than were written is not noticed.',
     fix: 'Stop PostgreSQL, `pg_checksums --enable -D "$PGDATA"`, start it.',
     async examine(about) {
       const { data_checksums: value } = (await about.database()).settings
@@ -280,8 +280,8 @@ export const DATABASE_CHECKS: readonly Check[] = [
   {
     id: 'timeouts',
     group: 'PostgreSQL',
-    title: 'Statements and idle transactions end by themselves',
-    why: 'A process that hangs in a transaction would keep the rows of a balance locked for ever, and with them its orders.',
+    title: 'Statements and idle transactions have a time limit',
+    why: 'A process that hangs in a transaction would lock the row of a balance indefinitely, and block all orders of the account.',
     fix: "Behind a pooling proxy: alter role shopwire_api set statement_timeout = '5s'; and the same with lock_timeout = '2s' and idle_in_transaction_session_timeout = '10s'.",
     async examine(about) {
       const { settings } = await about.database()
@@ -315,7 +315,7 @@ export const DATABASE_CHECKS: readonly Check[] = [
     id: 'log-timezone',
     group: 'PostgreSQL',
     title: 'PostgreSQL logs in UTC, as the programs do',
-    why: 'In an incident two logs are laid side by side.',
+    why: 'In an incident the two logs are compared by time.',
     fix: "alter system set log_timezone = 'UTC'; select pg_reload_conf();",
     async examine(about) {
       const zone = (await about.database()).settings.log_timezone
@@ -325,7 +325,7 @@ export const DATABASE_CHECKS: readonly Check[] = [
   {
     id: 'replication-slots',
     group: 'PostgreSQL',
-    title: 'No replication slot keeps the log for somebody who is gone',
+    title: 'No replication slot keeps the log for a reader that is gone',
     why: 'The log is kept until the slot is used again, and fills the disk.',
     fix: "select pg_drop_replication_slot('…'); or start its standby. Set max_slot_wal_keep_size.",
     async examine(about) {
@@ -341,7 +341,7 @@ export const DATABASE_CHECKS: readonly Check[] = [
     id: 'pending-restart',
     group: 'PostgreSQL',
     title: 'No changed setting waits for a restart of PostgreSQL',
-    why: 'The server does not work as its files say, and changes when it is next restarted, perhaps by an accident.',
+    why: 'The server does not run with the settings in its files, and changes its behaviour at the next restart, which may be an accident.',
     fix: 'Restart PostgreSQL at a quiet time; orders continue when it is back.',
     async examine(about) {
       const { pending_restart } = await about.database()

@@ -1,6 +1,6 @@
 import { type Queryable, sql } from '../../platform/database/db.ts'
 
-/** What PostgreSQL tells the role of the programs about itself. Nothing here reads a table of ours. */
+/** What PostgreSQL reports about itself to the role of the programs. Nothing here reads a table of ours. */
 export interface DatabaseFacts {
   readonly version: number
   readonly version_text: string
@@ -12,18 +12,18 @@ export interface DatabaseFacts {
   readonly may_bypass_row_security: boolean
   readonly may_create_tables: boolean
   readonly owns_tables: number
-  /** Whether this login may read what the checks of the store look at; true where there are no tables. */
+  /** Whether this login may read what the checks of the store need; true if there are no tables. */
   readonly may_read_store: boolean
-  /** Of what superuser can see; null without that right. */
+  /** Visible only to a superuser; null without that right. */
   readonly data_directory: string | null
-  /** Settings that `alter role` or `alter database` gives to roles of ours; no role: to all of this database. */
+  /** Settings that `alter role` or `alter database` gives to our roles; no role: to all sessions of this database. */
   readonly role_settings: readonly {
     readonly role: string | null
     readonly name: string
     readonly value: string
   }[]
   readonly dashboard_role: { readonly is_superuser: boolean; readonly sees_everything: boolean } | null
-  /** Running processes whose login may do what only another process has to. */
+  /** Running processes whose login has rights that only another process needs. */
   readonly wide_logins: readonly { readonly process: string; readonly role: string }[]
   readonly uses_tls: boolean
   readonly encoding: string
@@ -59,9 +59,9 @@ const SETTINGS = [
   'wal_level',
 ] as const
 type SettingName = (typeof SETTINGS)[number]
-/** Those that one login may have otherwise than the one that asks. */
+/** Settings that another login may have with another value. */
 const OF_ROLES = ['log_statement', 'synchronous_commit']
-/** What store-data.ts reads. */
+/** Needed by store-data.ts. */
 const STORE_TABLES = [
   'database_identity',
   'worker_heartbeats',

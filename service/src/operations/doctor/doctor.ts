@@ -5,7 +5,7 @@ import { STORE_CHECKS } from './store-checks.ts'
 
 export type { CheckState, Installation } from './check.ts'
 
-/** What one item of the checklist came to. */
+/** The result of one item of the checklist. */
 export interface CheckResult extends Omit<Check, 'examine'> {
   readonly state: CheckState
   readonly found: string
@@ -16,7 +16,7 @@ export const CHECKS: readonly Check[] = [...SETTING_CHECKS, ...DATABASE_CHECKS, 
   (a, b) => GROUPS.indexOf(a.group) - GROUPS.indexOf(b.group),
 )
 
-/** Goes through the checklist, or through one item of it. It changes nothing; no check keeps another from being made. */
+/** Runs the checklist, or one item of it. It changes nothing, and a failing check does not stop the others. */
 export function diagnose(about: Installation, only?: string): Promise<CheckResult[]> {
   const wanted = CHECKS.filter(({ id }) => only === undefined || id === only)
   return Promise.all(

@@ -3,13 +3,13 @@ import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { isPublicAddress } from '../../platform/outbound/public-address.ts'
 
-/** What this machine, or this container, says about itself and about the process. */
+/** What this machine, or this container, reports about itself and about the process. */
 export interface MachineFacts {
   readonly node: string
   readonly isRoot: boolean
-  /** In a container nobody else shares the file system, and other addresses are those of the container. */
+  /** A container's file system is not shared with other users, and other addresses are those of the container. */
   readonly isContainer: boolean
-  /** Node raises its own limit to the highest that it may have; this one. */
+  /** Node raises its own limit to the highest allowed one; this is that limit. */
   readonly filesMax: number | undefined
   /** Bytes of memory that a crash may write to a file. */
   readonly coreMax: number | undefined
@@ -17,7 +17,7 @@ export interface MachineFacts {
   folder(path: string): FolderFacts
   /** Names of the files in a folder that belong to another user than the folder, or that this process cannot read. */
   unusableFiles(folder: string): string[]
-  /** The file system that a path is on; undefined when there is no such path, or nobody may say. */
+  /** The device that a path is on; undefined when the path does not exist or cannot be read. */
   deviceOf(path: string): number | undefined
   /** Permission bits; undefined when there is no such file. */
   modeOf(path: string): number | undefined

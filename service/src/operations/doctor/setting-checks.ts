@@ -7,7 +7,7 @@ import { type Check, failed, notApplicable, ok, warning } from './check.ts'
 const NODE_MAJOR_MIN = 24
 const EXAMPLE_API = 'https://api.shop.example/v1'
 
-/** The settings themselves, without asking anybody. */
+/** The settings themselves, without any connection. */
 export const SETTING_CHECKS: readonly Check[] = [
   {
     id: 'settings',
@@ -32,8 +32,8 @@ export const SETTING_CHECKS: readonly Check[] = [
   {
     id: 'operator-identity',
     group: 'Settings',
-    title: 'Operators are known by name',
-    why: 'Otherwise the audit log names a user of the machine, which in a container is the same for everybody, and whoever gets a shell there can move money.',
+    title: 'Operators are identified by name',
+    why: 'Otherwise the audit log names a user of the machine, which in a container is the same for everybody, and anybody with a shell there can move money.',
     fix: 'Remove SHOPWIRE_OPERATOR_IDENTITY, and `shopwire-admin operators add` for each person and each scheduled job that changes something.',
     examine(about) {
       const { SHOPWIRE_OPERATOR_IDENTITY: kind = 'required' } = about.config()
@@ -45,7 +45,7 @@ export const SETTING_CHECKS: readonly Check[] = [
     id: 'public-urls',
     group: 'Settings',
     title: 'Callers and people use https:// addresses of your own',
-    why: 'Signatures protect a request from changes, not from readers: without TLS anybody on the way reads the links.',
+    why: 'Signatures protect a request from changes, not from eavesdropping: without TLS anybody on the path can read the links.',
     fix: 'SHOPWIRE_API_URL=https://api.example.com/v1 and SHOPWIRE_DASHBOARD_ORIGIN=https://dashboard.example.com, with your names.',
     examine(about) {
       const { SHOPWIRE_API_URL: api, SHOPWIRE_DASHBOARD_ORIGIN: dashboard } = about.config()
@@ -66,9 +66,9 @@ export const SETTING_CHECKS: readonly Check[] = [
       const { SHOPWIRE_API_URL, SHOPWIRE_TRUSTED_PROXY_HOPS: hops, ...config } = about.config()
       const perAddress = config.SHOPWIRE_CONNECTIONS_PER_ADDRESS
       if (!SHOPWIRE_API_URL.startsWith('https://'))
-        return notApplicable('there is no TLS, so no proxy ends it')
+        return notApplicable('there is no TLS, so no proxy terminates it')
       if (hops === 0)
-        return warning('SHOPWIRE_TRUSTED_PROXY_HOPS is 0, and TLS can only end at a proxy in front')
+        return warning('SHOPWIRE_TRUSTED_PROXY_HOPS is 0, and only a proxy in front can terminate TLS')
       if (perAddress !== 0)
         return warning(
           `${hops} in front, and SHOPWIRE_CONNECTIONS_PER_ADDRESS is ${perAddress}: it counts the sockets of the proxy`,
@@ -95,8 +95,8 @@ export const SETTING_CHECKS: readonly Check[] = [
   {
     id: 'shutdown-delay',
     group: 'Settings',
-    title: 'A process that stops is out of use before its port closes',
-    why: 'The proxy needs a moment to notice; until then it sends requests to a port where nobody listens any more, at every restart and upgrade.',
+    title: 'A stopping process leaves the load balancer before its port closes',
+    why: 'The proxy needs a moment to notice; until then it sends requests to a closed port, at every restart and upgrade.',
     fix: 'Remove SHOPWIRE_SHUTDOWN_DELAY_MS, or set SHOPWIRE_SHUTDOWN_DELAY_MS=5000.',
     examine(about) {
       const { SHOPWIRE_SHUTDOWN_DELAY_MS: delayMs } = about.config()
@@ -108,8 +108,8 @@ export const SETTING_CHECKS: readonly Check[] = [
   {
     id: 'ports',
     group: 'Settings',
-    title: 'Every server on this machine has a port of its own',
-    why: 'The second one does not start, or callers reach another server than they meant.',
+    title: 'Every server on this machine has a separate port',
+    why: 'The second one does not start, or callers reach the wrong server.',
     fix: 'Different numbers in SHOPWIRE_PORT, SHOPWIRE_HEALTH_PORT and SHOPWIRE_DASHBOARD_PORT (8080, 9090 and 8081 by default), and none of PostgreSQL or Redis.',
     examine(about) {
       const ports = portsOf(about.config(), about.machine().isContainer)
@@ -127,7 +127,7 @@ export const SETTING_CHECKS: readonly Check[] = [
     id: 'log-level',
     group: 'Settings',
     title: 'The processes write a log',
-    why: 'The log line of a request, an attempt or a call is the first thing that is asked for when something went wrong.',
+    why: 'The log line of a request, an attempt or a call is the first thing needed when something went wrong.',
     fix: 'Remove SHOPWIRE_LOG_LEVEL, or set SHOPWIRE_LOG_LEVEL=info.',
     examine(about) {
       const level = about.config().SHOPWIRE_LOG_LEVEL
@@ -167,7 +167,7 @@ export const SETTING_CHECKS: readonly Check[] = [
     id: 'not-root',
     group: 'Machine',
     title: 'The programs do not run as root',
-    why: 'A flaw in a program or in one of its dependencies would own the machine.',
+    why: 'A vulnerability in a program or one of its dependencies would give access to the whole machine.',
     fix: 'A user of its own: User=shopwire in the systemd unit, `user:` in compose, runAsNonRoot in Kubernetes.',
     examine: (about) =>
       about.machine().isRoot ? warning('this command runs as root') : ok('an ordinary user'),
@@ -180,7 +180,7 @@ export const SETTING_CHECKS: readonly Check[] = [
     fix: 'LimitNOFILE=65536 in the systemd unit, `ulimits: nofile` in compose, `ulimit -n 65536` in a shell; or a lower SHOPWIRE_CONNECTIONS_MAX.',
     examine(about) {
       const { filesMax } = about.machine()
-      if (filesMax === undefined) return notApplicable('this system does not say')
+      if (filesMax === undefined) return notApplicable('this system does not report it')
       const config = about.config()
       const needed =
         config.SHOPWIRE_CONNECTIONS_MAX +
@@ -196,10 +196,10 @@ export const SETTING_CHECKS: readonly Check[] = [
     group: 'Machine',
     title: 'A crash writes no core dump',
     why: 'It holds the memory of the process: encryption keys, API secrets and links, in a file that outlives it.',
-    fix: 'LimitCORE=0 in the systemd unit, `ulimit -c 0` in a shell; the shopwire command of a release does so by itself. Where a program collects the dumps of the whole machine (`|` in /proc/sys/kernel/core_pattern), switch it off there too.',
+    fix: 'LimitCORE=0 in the systemd unit, `ulimit -c 0` in a shell; the shopwire command of a release does so automatically. Where a program collects the dumps of the whole machine (`|` in /proc/sys/kernel/core_pattern), switch it off there too.',
     examine(about) {
       const { coreMax } = about.machine()
-      if (coreMax === undefined) return notApplicable('this system does not say')
+      if (coreMax === undefined) return notApplicable('this system does not report it')
       return coreMax === 0 ? ok('switched off') : warning('core dumps are on for this process')
     },
   },
@@ -207,7 +207,7 @@ export const SETTING_CHECKS: readonly Check[] = [
     id: 'metrics-not-public',
     group: 'Network',
     title: 'Metrics and health are not on a public address',
-    why: 'They tell how much the store sells, to whom it cannot deliver, and which parts fail.',
+    why: 'They show how much the store sells, to whom it cannot deliver, and which parts fail.',
     fix: 'SHOPWIRE_HEALTH_HOST=127.0.0.1, or an address of the private network; and no firewall rule that lets port SHOPWIRE_HEALTH_PORT in.',
     examine(about) {
       const { SHOPWIRE_HEALTH_HOST: host, SHOPWIRE_HEALTH_PORT: port } = about.config()
@@ -219,9 +219,9 @@ export const SETTING_CHECKS: readonly Check[] = [
   {
     id: 'outbound-networks',
     group: 'Network',
-    title: 'The lists of networks leave webhooks a way out',
+    title: 'The network lists let webhooks through',
     why: 'With an allow list only its networks are dialled, and webhooks only go to public ones: a list of private networks alone stops all of them.',
-    fix: 'Add the public networks to SHOPWIRE_OUTBOUND_ALLOW, or remove it and name in SHOPWIRE_OUTBOUND_DENY what is not to be called.',
+    fix: 'Add the public networks to SHOPWIRE_OUTBOUND_ALLOW, or remove it and list in SHOPWIRE_OUTBOUND_DENY what must not be called.',
     examine(about) {
       const { SHOPWIRE_OUTBOUND_ALLOW: allow, SHOPWIRE_OUTBOUND_DENY: deny } = about.config()
       const everything = deny?.find((network) => network.endsWith('/0'))
@@ -238,7 +238,7 @@ export const SETTING_CHECKS: readonly Check[] = [
     id: 'api-behind-tls',
     group: 'Network',
     title: 'The ports without TLS are not on a public address',
-    why: 'The programs speak plain HTTP to the proxy that ends TLS. On a public address callers could skip the proxy, and set X-Forwarded-For themselves.',
+    why: 'The programs speak plain HTTP to the proxy that terminates TLS. On a public address callers could skip the proxy, and set X-Forwarded-For themselves.',
     fix: 'SHOPWIRE_HOST=127.0.0.1 and SHOPWIRE_DASHBOARD_HOST=127.0.0.1, or addresses of the network that the proxy is in.',
     examine(about) {
       const config = about.config()
@@ -252,15 +252,15 @@ export const SETTING_CHECKS: readonly Check[] = [
   },
 ]
 
-/** Sockets, pipes and libraries that are open beside the counted ones. */
+/** Sockets, pipes and libraries that are open besides the counted ones. */
 const OTHER_FILES = 200
 /** As many events as a worker sends to one endpoint at a time. */
 const EVENTS_PER_ENDPOINT = 4
-/** The largest networks begin with addresses that are not public, and hold public ones. */
+/** The largest networks begin with addresses that are not public, but contain public ones. */
 const LARGE_NETWORK_BITS = 7
 const EVERY_ADDRESS = new Set(['0.0.0.0', '::', ''])
 
-/** HAProxy, as deploy/proxy/haproxy.cfg sets it, after three checks. */
+/** HAProxy, as configured in deploy/proxy/haproxy.cfg, after three checks. */
 const NOTICED_MS = 2_000
 
 function portsOf(config: Config, isContainer: boolean): { name: string; port: number }[] {

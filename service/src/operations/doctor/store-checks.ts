@@ -14,13 +14,13 @@ const MAIL_WAITING_S_MAX = 600
 const GIGABYTE = 1024 ** 3
 const DAY_MS = 86_400_000
 
-/** What stands around the database: clocks, Redis, keys, other servers, and the state of the store itself. */
+/** Everything around the database: clocks, Redis, keys, other servers, and the state of the store itself. */
 export const STORE_CHECKS: readonly Check[] = [
   {
     id: 'clocks',
     group: 'Machine',
     title: 'The clocks of this machine, PostgreSQL and Redis agree',
-    why: 'A request is accepted within 60 seconds of its signature: with a wrong clock callers are refused, or a nonce is forgotten too early.',
+    why: 'A request is accepted within 60 seconds of its signature: with a wrong clock callers are refused, or a nonce is deleted too early.',
     fix: 'Time synchronisation on the machine that is off: `timedatectl set-ntp true` or chrony, then `chronyc tracking`.',
     async examine(about) {
       const { clock_offset_ms } = await about.database()
@@ -43,7 +43,7 @@ export const STORE_CHECKS: readonly Check[] = [
     id: 'journal',
     group: 'Machine',
     title: 'The store keeps a journal of sold links',
-    why: 'After a restore of the database only the journal says which links were sold since the backup. Without it they are sold twice.',
+    why: 'After a restore of the database only the journal shows which links were sold since the backup. Without it they are sold twice.',
     fix: 'SHOPWIRE_JOURNAL=/var/lib/shopwire/journal, a folder that the programs may write to; files there that root made: chown --reference=/var/lib/shopwire/journal /var/lib/shopwire/journal/*',
     async examine(about) {
       const path = about.config().SHOPWIRE_JOURNAL
@@ -61,7 +61,7 @@ export const STORE_CHECKS: readonly Check[] = [
       }
       const { journal_id } = await about.store()
       return journal_id === null
-        ? warning(`${path} is set, and no worker has begun a journal there`)
+        ? warning(`${path} is set, but no worker has started a journal there`)
         : ok(path)
     },
   },
@@ -69,7 +69,7 @@ export const STORE_CHECKS: readonly Check[] = [
     id: 'journal-disk',
     group: 'Machine',
     title: 'The journal is on another disk than the database',
-    why: 'The disk that takes the database with it takes the journal too, and a full one stops both.',
+    why: 'If they share a disk, losing it loses both, and filling it stops both.',
     fix: 'Another volume at the folder of SHOPWIRE_JOURNAL: stop the workers, move the files, mount it there, start them.',
     async examine(about) {
       const { SHOPWIRE_JOURNAL: path, SHOPWIRE_DATABASE_URL: url } = about.config()
@@ -77,7 +77,7 @@ export const STORE_CHECKS: readonly Check[] = [
       const { version, data_directory } = await about.database()
       const { hostname, searchParams } = new URL(url)
       const host = searchParams.get('host') ?? hostname
-      if (!isLocalHost(host)) return notApplicable(`PostgreSQL is at ${host}, which is not seen from here`)
+      if (!isLocalHost(host)) return notApplicable(`PostgreSQL is at ${host}, which cannot be seen from here`)
       const { deviceOf } = about.machine()
       const [data, journal] = [data_directory ?? debianFolder(version), path].map(deviceOf)
       if (data === undefined || journal === undefined)
@@ -89,7 +89,7 @@ export const STORE_CHECKS: readonly Check[] = [
     id: 'journal-retention',
     group: 'Machine',
     title: 'The journal reaches back further than the oldest backup',
-    why: 'After a restore to a time before the journal nobody can say which links were sold since.',
+    why: 'After a restore to a time before the journal it is unknown which links were sold since.',
     fix: 'SHOPWIRE_JOURNAL_DAYS=60, more days than backups are kept (repo1-retention-full in pgbackrest.conf is their weeks).',
     async examine(about) {
       const {
@@ -128,7 +128,7 @@ export const STORE_CHECKS: readonly Check[] = [
     id: 'backups',
     group: 'PostgreSQL',
     title: 'There are recent backups, and one of them was restored within a week',
-    why: 'A backup that was never restored is a hope. The test restores one and ends in verify.',
+    why: 'A backup that was never restored may not work. The test restores one and ends in verify.',
     fix: 'shopwire backup init, then full and test-restore, and their timers; SHOPWIRE_BACKUP_STATE with the folder of their state, see "Backups".',
     async examine(about) {
       const status = await readBackupStatus(about.config().SHOPWIRE_BACKUP_STATE)
@@ -159,7 +159,7 @@ export const STORE_CHECKS: readonly Check[] = [
     id: 'redis-tls',
     group: 'Redis',
     title: 'The connection to Redis is encrypted and has a password, unless it stays on this machine',
-    why: 'Whoever reaches Redis can forget nonces and the revocation of a key.',
+    why: 'Anybody who can reach Redis can delete nonces and the revocation of a key.',
     fix: 'SHOPWIRE_REDIS_URLS=rediss://user:password@host:6379; tls-port and requirepass or an ACL in redis.conf. A server on a private network: its name in SHOPWIRE_PLAINTEXT_HOSTS.',
     examine(about) {
       const {
@@ -224,7 +224,7 @@ export const STORE_CHECKS: readonly Check[] = [
     group: 'Network',
     title: 'The API answers at its public address',
     why: 'DNS, proxy, certificate and API all have to work before a caller gets an answer.',
-    fix: 'Look from outside: `curl -v $SHOPWIRE_API_URL/status`. Check DNS, the proxy and its certificate, and that an API process is ready.',
+    fix: 'Check from outside: `curl -v $SHOPWIRE_API_URL/status`. Check DNS, the proxy and its certificate, and that an API process is ready.',
     async examine(about) {
       const url = about.config().SHOPWIRE_API_URL
       if (new URL(url).hostname.endsWith('.example')) return notApplicable('SHOPWIRE_API_URL is not set')
@@ -240,7 +240,7 @@ export const STORE_CHECKS: readonly Check[] = [
     id: 'certificate',
     group: 'Network',
     title: 'The certificate of the API is renewed in time',
-    why: 'After its last day every caller is cut off at once.',
+    why: 'When it expires, every caller is cut off at once.',
     fix: 'Let the proxy renew it (Caddy does by itself, otherwise certbot renew), and reload the proxy.',
     async examine(about) {
       const url = new URL(about.config().SHOPWIRE_API_URL)
@@ -276,14 +276,14 @@ export const STORE_CHECKS: readonly Check[] = [
       }
       const { mail_waiting_s: waiting } = await about.store()
       return waiting > MAIL_WAITING_S_MAX
-        ? warning(`the server answers, and mail waits since ${describeAge(waiting)}`)
+        ? warning(`the server answers, but mail has been waiting for ${describeAge(waiting)}`)
         : ok('the server answers')
     },
   },
   {
     id: 'alerts',
     group: 'Network',
-    title: 'Alerts have somewhere to go',
+    title: 'Alerts have a receiver',
     why: 'A dead worker, a full disk or a stale backup is noticed by an alert, or by customers.',
     fix: 'SHOPWIRE_ALERTMANAGER_URL=http://alertmanager:9093, and the rules of "Observability".',
     async examine(about) {
@@ -324,7 +324,7 @@ export const STORE_CHECKS: readonly Check[] = [
     id: 'workers',
     group: 'Store',
     title: 'A worker runs',
-    why: 'Without one orders are paid and not delivered.',
+    why: 'Without one, orders are paid and not delivered.',
     fix: 'Start a worker (`systemctl start shopwire-worker`, `./shopwire up`); if it ends, the last line of its log says why.',
     async examine(about) {
       const { alive, last_seen_s } = (await about.store()).workers
@@ -340,7 +340,7 @@ export const STORE_CHECKS: readonly Check[] = [
     id: 'dead-letters',
     group: 'Store',
     title: 'No job has been given up',
-    why: 'Each is an order or an event that failed on our side, and waits for a person.',
+    why: 'Each is an order or an event that failed because of a defect, and waits for an operator.',
     fix: 'shopwire-admin jobs dead; then jobs retry or jobs drop',
     async examine(about) {
       const { dead_letters } = await about.store()
@@ -350,8 +350,8 @@ export const STORE_CHECKS: readonly Check[] = [
   {
     id: 'invariants',
     group: 'Store',
-    title: 'The books were checked within two days, and hold',
-    why: 'A cent or a link that is wrong is found on the day it happens, not at the end of the year.',
+    title: 'The books were verified within two days, without a violation',
+    why: 'A wrong cent or link is found on the day it happens, not at the end of the year.',
     fix: 'shopwire-admin verify, every night; if a rule is violated, read "Invariants" before anything is changed.',
     async examine(about) {
       const { verified_s_ago, rules_violated } = await about.store()
@@ -370,15 +370,15 @@ export const STORE_CHECKS: readonly Check[] = [
     async examine(about) {
       const { pools_low, pools_empty } = await about.store()
       if (pools_low === 0 && pools_empty === 0) return ok('none')
-      return warning(`${pools_empty} empty, ${pools_low} below their level of warning`)
+      return warning(`${pools_empty} empty, ${pools_low} below their warning level`)
     },
   },
 ]
 
-/** Where Debian's packages have it, for a login that may not ask the server. */
+/** Debian's default, for a login that may not query the server. */
 const debianFolder = (version: number) => `/var/lib/postgresql/${Math.floor(version / 10_000)}/main`
 
-/** A code where there is one: messages of libraries may contain an address with its password. */
+/** A code if there is one: messages of libraries may contain an address with its password. */
 function reasonOf(error: unknown): string {
   const { code, cause, message } = error as { code?: string; cause?: { code?: string }; message: string }
   return code ?? cause?.code ?? message

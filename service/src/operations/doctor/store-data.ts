@@ -2,7 +2,7 @@ import { readDatabaseState } from '../../platform/database/database-identity.ts'
 import { type Queryable, sql } from '../../platform/database/db.ts'
 import { readWorkers } from '../../platform/jobs/worker-heartbeats.ts'
 
-/** What our own tables say about the state of the store. */
+/** The state of the store, from our own tables. */
 export interface StoreData {
   readonly is_confirmed: boolean
   readonly journal_id: string | null

@@ -20,7 +20,7 @@ export function accountReads(db: Db) {
       return accounts.map((account) => ({ ...account, balance_cents: balances.get(account.id) ?? 0 }))
     },
 
-    /** What an id, a part of one, a name, an idempotency key, a reference or a fingerprint means. */
+    /** What an id, a part of one, a name, an idempotency key, a reference or a fingerprint refers to. */
     findAnything: (text: string) => findAnything(db, text),
 
     async showAccount(account_id: string) {

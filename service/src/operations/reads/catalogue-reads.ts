@@ -23,7 +23,7 @@ export function catalogueReads(db: Db) {
   }
 }
 
-/** How long it takes until every API process serves a change of so many items. Undefined: too long for a command to wait. */
+/** How long it takes until every API process serves a change of this many items. Undefined: too long for a command to wait. */
 export function servedWithinMs(changes: number): number | undefined {
   if (changes >= SERVED_AT_ONCE_MAX) return undefined
   return changes > 0 ? SERVED_WITHIN_MS : 0

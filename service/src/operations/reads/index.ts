@@ -10,8 +10,8 @@ import { webhookReads } from './webhook-reads.ts'
 export type OperatorReads = ReturnType<typeof createReads>
 
 /**
- * What an operator may look at. Nothing is changed and nothing secret is revealed, so no actor is named and nothing is audited. A
- * read that reveals a link is an action: `revealLinks` of the operator.
+ * Everything an operator may read. Nothing is changed and nothing secret is revealed, so no actor is named and nothing is audited.
+ * A read that reveals a link is an action: `revealLinks` of the operator.
  */
 export function createReads(db: Db) {
   return {

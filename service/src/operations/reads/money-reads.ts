@@ -4,10 +4,10 @@ import { selectReceivables } from '../../funding/reversal-queries.ts'
 import { selectReviews } from '../../funding/review-queries.ts'
 import type { Db } from '../../platform/database/db.ts'
 
-/** Money that comes in from outside. */
+/** Incoming money. */
 export function moneyReads(db: Db) {
   return {
-    /** Top-ups that wait for their money, and payments that wait for a person. */
+    /** Top-ups that wait for their money, and payments that wait for an operator. */
     async listTopUps(limit: number) {
       return { top_ups: await selectOpenTopUps(db, limit), reviews: await selectReviews(db, limit) }
     },

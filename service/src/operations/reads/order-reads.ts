@@ -32,7 +32,7 @@ export function orderReads(db: Db) {
 
     readOrderEvidence: async (order_id: string) => readOrderEvidence(db, await findOrder(db, order_id)),
 
-    /** Without an account all of them are searched, which reads whole tables: give it a long-running connection. */
+    /** Without an account all accounts are searched, which reads whole tables: use a connection without the short statement timeout. */
     findKey: (named: string, account_id: string | undefined) => findKey(db, named, account_id),
 
     proveKey: (account_id: string, idempotency_key: string) => proveKey(db, account_id, idempotency_key),

@@ -34,7 +34,7 @@ export function storeReads(db: Db) {
 
     countSealed: () => countSealed(db),
 
-    /** Kept for the metrics of workers; it changes nothing that an audit would ask about. */
+    /** Stored for the metrics of workers; it is no change that needs an audit row. */
     recordVerifyRun: (findings: readonly Finding[], nowMs: number) => recordVerifyRun(db, findings, nowMs),
 
     verify: (
@@ -43,7 +43,7 @@ export function storeReads(db: Db) {
       published: readonly PublishedDigest[] = [],
     ) => verifyData(db, rules, progress, published),
 
-    /** The newest digests, or all; when everything was last sealed, and what waits for it. */
+    /** The newest digests, or all; when everything was last sealed, and what is still waiting to be sealed. */
     async showSeals(limit?: number) {
       const state = await db.one<{ sealed_at: Date; waiting: number }>(sql`
         select p.finished_at as sealed_at, (select count(*) from seal_waiting) as waiting

@@ -22,10 +22,10 @@ export function supplyReads(db: Db) {
       return requests.map((request) => ({ id: requestId(request), ...request }))
     },
 
-    /** What we owe to whom. */
+    /** What we owe to each supplier. */
     listSupplierBalances: () => selectBalances(db, null),
 
-    /** In one snapshot, so that the sums are those of the rows. */
+    /** In one snapshot, so that the sums match the rows. */
     readSupplierStatement: (name: string, month: string) =>
       db.transaction(async (tx) => {
         await tx.run(sql`set transaction isolation level repeatable read, read only`)

@@ -5,7 +5,7 @@ import { readHealth } from '../../webhooks/endpoint.ts'
 import { listNotices } from '../../webhooks/notices.ts'
 import { countRecoverable } from '../../webhooks/recover.ts'
 
-/** Endpoints of accounts and what was delivered to them. */
+/** Endpoints of accounts and their deliveries. */
 export function webhookReads(db: Db) {
   return {
     async showWebhook(account_id: string) {

@@ -11,7 +11,7 @@ import {
   type Segment,
 } from './hashes.ts'
 
-/** What the checks of the chains report under, and what holds. */
+/** The rules that the checks of the chains report under. */
 export const CHAIN_RULES = [
   {
     id: 'C01',
@@ -22,16 +22,16 @@ export const CHAIN_RULES = [
 ] as const
 export type ChainRule = (typeof CHAIN_RULES)[number]['id']
 
-/** By rule: what is wrong, the first bad row of a segment each. */
+/** By rule: what is wrong; for a segment, its first bad row. */
 export type ChainFindings = Readonly<Record<ChainRule, readonly string[]>>
 
 export interface FoundRow {
   readonly cells: Cells
-  /** False: address or details, which are hashed with a salt, were changed. */
+  /** False: the address or the details, which are hashed with a salt, were changed. */
   readonly isWhole: boolean
 }
 
-/** Places among the cells. */
+/** Positions in `cells`. */
 const SEQ = 2
 const AUDIT_ID = 1
 
@@ -42,8 +42,8 @@ export interface PublishedDigest {
 }
 
 /**
- * Follows the chains from the first segment on, from a database or an export: segments in the order of their ids, each with the rows found
- * for it, then the digests.
+ * Checks the chains from the first segment on, from a database or an export: segments in the order of their ids, each with the rows
+ * found for it, then the digests.
  */
 export function createChainCheck() {
   const findings: Record<ChainRule, string[]> = { C01: [], C02: [], C03: [] }
@@ -78,7 +78,7 @@ export function createChainCheck() {
         findings.C02.push(`segment ${nameOf(segment)} does not fit its rows`)
     },
 
-    /** Audit rows that are neither sealed nor waiting for it, and such that wait and are gone. */
+    /** Audit rows that are neither sealed nor waiting to be, and waiting rows that no longer exist. */
     strays(inserted: readonly string[], removed: readonly string[]) {
       findings.C01.push(...inserted.map((id) => `audit row ${id} inserted, or its segment removed`))
       findings.C01.push(...removed.map((id) => `audit row ${id} removed before it was sealed`))
@@ -112,7 +112,7 @@ const isHashOf = ({ previous_hash, rows_hash }: Segment, rows: readonly FoundRow
     rows.map(({ cells }) => cells),
   ).rows_hash === rows_hash
 
-/** Marks only tell which row it is. Whether there is one is told by the hash over all rows. */
+/** Marks only show which row it is; the hash over all rows decides whether there is one. */
 function badRow(segment: Segment, rows: readonly FoundRow[]): string | undefined {
   if (isHashOf(segment, rows) && rows.every(({ isWhole }) => isWhole)) return undefined
   return segment.kind === 'transfers' ? badTransfer(segment, rows) : badAuditRow(segment, rows)

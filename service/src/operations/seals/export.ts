@@ -11,13 +11,13 @@ import { readSealed, readStrays } from './read-chains.ts'
 const FORMAT = 'shopwire seal export 1'
 const MODE = 0o600
 
-/** What each line of an export is; one JSON object each, with one of these names. */
+/** The kinds of lines in an export; each is one JSON object with one of these names. */
 interface Line {
   readonly format?: string
   /** Followed by its rows. */
   readonly segment?: Segment
   readonly row?: Cells
-  /** Of a row that does not fit its commitment any more. Addresses and details themselves are not exported. */
+  /** For a row that no longer matches its commitment. Addresses and details themselves are not exported. */
   readonly isAltered?: true
   readonly strays?: { readonly inserted: readonly string[]; readonly removed: readonly string[] }
   readonly digest?: Digest
@@ -25,7 +25,7 @@ interface Line {
   readonly end?: number
 }
 
-/** Writes everything that was sealed, as found now, in one snapshot. Refuses to replace a file. */
+/** Writes everything that was sealed, as found now, in one snapshot. Refuses to overwrite a file. */
 export async function exportSealed(
   db: Db,
   path: string,
@@ -34,7 +34,7 @@ export async function exportSealed(
   const file = await open(path, 'wx', MODE).catch((error: NodeJS.ErrnoException) => {
     throw refuse(
       'invalid_request',
-      `${path} cannot be written (${error.code}). Choose a name that is not taken, in a folder that is there.`,
+      `${path} cannot be written (${error.code}). Choose a name that does not exist yet, in a folder that exists.`,
     )
   })
   let lines = 0
@@ -69,7 +69,7 @@ const toLine = ({ cells, isWhole }: FoundRow): Line => ({
   ...(!isWhole && { isAltered: true as const }),
 })
 
-/** Checks an export with nothing but the file. */
+/** Checks an export using only the file. */
 export async function checkExport(
   path: string,
   published: readonly PublishedDigest[],
@@ -86,7 +86,7 @@ export async function checkExport(
   for await (const text of linesOf(path)) {
     const line = parse(text, lines + 1, path)
     if (lines === 0 && line.format !== FORMAT)
-      throw refuse('invalid_request', `${path} is no export: its first line does not say "${FORMAT}".`)
+      throw refuse('invalid_request', `${path} is not an export: its first line is not "${FORMAT}".`)
     if (line.row && current) current.rows.push({ cells: line.row, isWhole: !line.isAltered })
     else finishSegment()
     if (line.segment) current = { segment: line.segment, rows: [] }
@@ -101,7 +101,7 @@ export async function checkExport(
   if (!isWhole && Object.values(findings).every((wrong) => wrong.length === 0))
     throw refuse(
       'invalid_request',
-      `${path} is not whole: its last line does not count the ${lines} lines before it. Lines were lost, or added. Export again, or get the file from where it was kept.`,
+      `${path} is incomplete: the count in its last line does not match the ${lines} lines before it. Lines were lost, or added. Export again, or use another copy of the file.`,
     )
   return findings
 }
@@ -122,6 +122,6 @@ function parse(text: string, line: number, path: string): Line {
   try {
     return JSON.parse(text) as Line
   } catch {
-    throw refuse('invalid_request', `${path} is no export: line ${line} is not JSON.`)
+    throw refuse('invalid_request', `${path} is not an export: line ${line} is not JSON.`)
   }
 }

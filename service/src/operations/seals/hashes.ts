@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
 /**
- * A transfer or an audit row as it is hashed: its columns as PostgreSQL writes them, in a fixed order, and nothing that is ever changed
- * rightfully. The bytes are those of its JSON, which has one form only, since every cell is a text or null.
+ * A transfer or an audit row as it is hashed: its columns as PostgreSQL writes them, in a fixed order, without anything that may
+ * legitimately change. The bytes are those of its JSON, which has only one form, since every cell is a text or null.
  */
 export type Cells = readonly (string | null)[]
 
@@ -38,11 +38,11 @@ export interface Digest {
   readonly hash: string
 }
 
-/** Before the first of a chain. */
+/** The previous hash of a chain's first segment. */
 export const NO_HASH = '00'.repeat(32)
-/** Audit rows without an account. */
+/** The chain of audit rows without an account. */
 export const STORE_CHAIN = 'store'
-/** Hexadecimal digits of each row's hash in `marks`. */
+/** Hexadecimal digits per row's hash in `marks`. */
 const MARK_DIGITS = 16
 
 const sha256 = (...parts: (string | Buffer)[]) => {
@@ -51,7 +51,7 @@ const sha256 = (...parts: (string | Buffer)[]) => {
   return hash.digest('hex')
 }
 
-/** What a segment says about its rows. */
+/** The rows that a segment covers. */
 export function hashRows(
   previous_hash: string,
   rows: readonly Cells[],
@@ -109,6 +109,6 @@ export const hashDigest = (digest: Omit<Digest, 'hash'>) =>
     ]),
   )
 
-/** The salt keeps an address from being found by trying all of them. */
+/** The salt prevents finding an address by trying all of them. */
 export const commit = (salt: string, address: string | null, details: string) =>
   sha256(JSON.stringify([salt, address, details]))

@@ -18,7 +18,7 @@ export async function readPublished(path: string): Promise<PublishedDigest[]> {
     if (no === undefined)
       throw refuse(
         'invalid_request',
-        `Line ${n + 1} of ${path} is no digest. Each line is what "seal publish" printed: number, day and hash.`,
+        `Line ${n + 1} of ${path} is not a digest. Each line must be as "seal publish" printed it: number, day and hash.`,
       )
     published.push({ no: Number(no), day, hash })
   }

@@ -9,7 +9,7 @@ export const isoTime = (ms: number) => new Date(ms).toISOString().replace('Z', '
 
 const TRANSFER_CELLS = `array['transfer 1', t.account_id, t.seq::text, t.kind, t.change_cents::text, t.balance_after_cents::text,
               t.order_id, t.reference, t.note, ${timeOf('t.created_at')}]`
-/** Address and details are covered by the commitment, and what stays of the details after `accounts erase` directly. */
+/** Address and details are covered by the commitment; the part of the details that stays after `accounts erase` is covered directly. */
 const AUDIT_CELLS = `array['audit 1', a.id, ${timeOf('a.at')}, a.actor, a.action, a.target, a.account_id, a.request_id,
              audit_details_kept(a.details)::text]`
 
@@ -20,7 +20,7 @@ interface Range {
 }
 
 export interface TransferRow {
-  /** Which of the ranges it is in. */
+  /** The number of the range it is in. */
   readonly n: number
   readonly cells: Cells
 }
@@ -50,11 +50,11 @@ export interface AuditRow {
   readonly account_id: string | null
   readonly address: string | null
   readonly details: string
-  /** It says so, and an account or a person that it is about was erased, which has an audit row of its own. */
+  /** It is marked as erased, and an account or a person that it is about was erased, which has its own audit row. */
   readonly is_erased: boolean
   /** Without the commitment, which is the last one. */
   readonly cells: Cells
-  /** Null: not committed to yet. */
+  /** Null: no commitment yet. */
   readonly commitment: string | null
   /** Null also after `accounts erase`. */
   readonly salt: string | null
@@ -101,7 +101,7 @@ export const selectSegments = (db: Queryable, afterId: number, limit: number) =>
     ),
   )
 
-/** Oldest first; the newest so many, or all. */
+/** Oldest first; the newest `limit` of them, or all. */
 export const selectDigests = async (db: Queryable, limit?: number) =>
   (
     await db.many<Digest>(
@@ -116,7 +116,7 @@ export const selectDigests = async (db: Queryable, limit?: number) =>
     )
   ).reverse()
 
-/** Audit rows that are neither sealed nor waiting for it: somebody inserted them without the trigger that notes them. */
+/** Audit rows that are neither sealed nor waiting to be: somebody inserted them without the trigger that registers them. */
 export const selectStrayAuditRows = async (db: Queryable) =>
   (
     await db.many<{ id: string }>(sql`
@@ -149,7 +149,7 @@ export interface AccountToSeal extends ChainEnd {
   readonly transfer_count: number
 }
 
-/** The next accounts by id, whether they have something to seal or not. */
+/** The next accounts by id, whether or not they have something to seal. */
 export const selectAccountsToSeal = (db: Queryable, after: string, limit: number) =>
   db.many<AccountToSeal>(sql`
     select b.account_id as chain, b.transfer_count, coalesce(s.no, 0) as no, coalesce(s.last_seq, 0) as last_seq,

@@ -19,7 +19,7 @@ export interface SealedPart {
   readonly rows: readonly FoundRow[]
 }
 
-/** Every segment with the rows that are found for it now. To be run in one snapshot. */
+/** Every segment with the rows that are found for it now. Must run in one snapshot. */
 export async function* readSealed(db: Queryable): AsyncGenerator<SealedPart> {
   let after = 0
   for (;;) {
@@ -31,7 +31,7 @@ export async function* readSealed(db: Queryable): AsyncGenerator<SealedPart> {
   }
 }
 
-/** Audit rows that should be in a segment and are in none, and such that are gone before they were. */
+/** Audit rows that should be in a segment and are in none, and waiting rows that no longer exist. */
 export async function readStrays(db: Queryable): Promise<{ inserted: string[]; removed: string[] }> {
   const removed = await db.many<{ audit_id: string }>(sql`
     select w.audit_id
@@ -88,7 +88,7 @@ async function withRows(db: Queryable, segments: readonly Segment[]): Promise<Se
   }))
 }
 
-/** Without its salt a row must have been erased with its account; with it, be what was committed to. */
+/** Without its salt a row must have been erased with its account; with it, it must match its commitment. */
 function toFound({ cells, commitment, salt, address, details, is_erased }: AuditRow): FoundRow {
   const isWhole = salt === null ? is_erased : commit(salt, address, details) === commitment
   return { cells: [...cells, commitment], isWhole }

@@ -27,20 +27,20 @@ import {
   selectTransfers,
 } from './queries.ts'
 
-/** How long a row stays unsealed at most, plus the time of a round. */
+/** How long a row stays unsealed at most, plus the duration of a pass. */
 const ROUND_EVERY_MS = 3_600_000
-/** Rows in one segment, and in one transaction: both stay short, however much has piled up. */
+/** Rows in one segment, and in one transaction: both stay short, however large the backlog. */
 const SEGMENT_ROWS_MAX = 5_000
 const CHUNK_ROWS_MAX = 10_000
-/** Accounts looked at in one transaction. */
+/** Accounts checked in one transaction. */
 const ACCOUNTS_CHUNK = 500
 const SEGMENTS_PAGE = 1_000
 const SALT_BYTES = 16
 
 /**
- * Seals what was written since the last round: a chunk per call, false when nothing is due. Once a day a round ends with a digest of all
- * segments since the last one. Any number of workers may call this; one of them does the work. Only reads what orders write, and locks none
- * of it.
+ * Seals what was written since the last pass: a chunk per call, false when nothing is due. Once a day a pass ends with a digest of
+ * all segments since the last one. Any number of workers may call this; one of them does the work. It only reads the rows that
+ * orders write, and does not lock them.
  */
 export function sealNext(
   db: Pick<Db, 'transaction'>,
@@ -83,7 +83,7 @@ type Part =
   | { kind: 'transfers'; first_seq: number; last_seq: number }
   | { kind: 'audit'; row_ids: readonly string[] }
 
-/** Numbers segments from the last one on; the lock of `seal_progress` keeps others from doing the same. */
+/** Numbers segments from the last one on; the lock of `seal_progress` prevents others from doing the same. */
 async function startSealing(tx: Tx, nowMs: number): Promise<Sealing> {
   let { id } = await tx.one<{ id: number }>(sql`select coalesce(max(id), 0) as id from seal_segments`)
   return {
@@ -146,7 +146,7 @@ function commitTo(row: AuditRow) {
   return { ...row, salt, commitment, cells: [...row.cells, commitment] }
 }
 
-/** Returns the last account that is done, or null when there is none behind it. */
+/** Returns the last account that is done, or null when no account follows it. */
 async function sealTransfers(tx: Tx, { seal }: Sealing, after: string): Promise<string | null> {
   const accounts = await selectAccountsToSeal(tx, after, ACCOUNTS_CHUNK)
   const { parts, done } = planParts(accounts, after)
@@ -156,7 +156,8 @@ async function sealTransfers(tx: Tx, { seal }: Sealing, after: string): Promise<
   for (const [n, { chain, first_seq, last_seq }] of parts.entries()) {
     const end = ends.get(chain)
     const cells = rows.get(n)?.map((row) => row.cells) ?? []
-    // A count that the transfers do not reach is for M13 to report. What is missing cannot be sealed, and what follows has to wait for it.
+    // // If there are fewer transfers than counted, M13 reports it. A missing transfer cannot be sealed, so the ones after it have
+    // to wait.
     if (end?.last_seq !== first_seq - 1 || cells.length !== last_seq - first_seq + 1) continue
     const segment = seal(end, cells, { kind: 'transfers', first_seq, last_seq })
     ends.set(chain, { chain, no: segment.no, last_seq, hash: segment.hash })
@@ -164,12 +165,12 @@ async function sealTransfers(tx: Tx, { seal }: Sealing, after: string): Promise<
   }
   if (segments.length > 0) await insertSegments(tx, segments)
   if (done === (accounts.at(-1)?.chain ?? done) && accounts.length < ACCOUNTS_CHUNK) return null
-  // One whose transfers are not all there is passed over, or the next call would stop at it again.
+  // // An account with missing transfers is skipped, or the next call would stop at it again.
   const unfinished = accounts.find(({ chain }) => chain === parts.at(-1)?.chain)
   return segments.length === 0 && unfinished ? unfinished.chain : done
 }
 
-/** What fits into one transaction. An account with more is continued by the next call: it is not done yet. */
+/** Limited to one transaction. An account with more is continued by the next call. */
 function planParts(accounts: readonly AccountToSeal[], after: string) {
   const parts: { chain: string; first_seq: number; last_seq: number }[] = []
   let left = CHUNK_ROWS_MAX
@@ -188,11 +189,11 @@ function planParts(accounts: readonly AccountToSeal[], after: string) {
   return { parts, done }
 }
 
-/** One a day, also when nothing was sealed: a day without one is a day on which nothing was proven. */
+/** One a day, even when nothing was sealed: a day without a digest would prove nothing. */
 async function makeDigest(tx: Tx, nowMs: number): Promise<void> {
   const day = new Date(nowMs).toISOString().slice(0, 10)
   const [last] = await selectDigests(tx, 1)
-  // A clock that went back makes none rather than two.
+  // // If the clock was set back, none is made rather than two.
   if (last && last.day >= day) return
   const first_segment = (last?.last_segment ?? 0) + 1
   const { last_segment, segments_hash } = await hashSegmentsFrom(tx, first_segment)
