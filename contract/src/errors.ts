@@ -101,7 +101,7 @@ export const errorTypes = freeze({
   payload_too_large: {
     status: 413,
     retry: 'no',
-    meaning: 'The body is larger than we read.',
+    meaning: 'The body is too large.',
   },
   rate_limited: {
     status: 429,

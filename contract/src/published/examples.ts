@@ -132,7 +132,7 @@ export const errorMessages: Readonly<Record<ErrorType, string>> = {
   idempotency_conflict:
     'This idempotency key has already bought another cart. Use a new key for a new purchase.',
   webhook_not_configured: 'There is no endpoint to send a test to. Set one with POST /webhook first.',
-  payload_too_large: `The body is larger than ${BODY_BYTES_MAX} bytes, which is the most we read.`,
+  payload_too_large: `The body is larger than the limit of ${BODY_BYTES_MAX} bytes.`,
   rate_limited:
     'This account has made 120 requests within 60 seconds. Wait 7 s, then sign again with a fresh timestamp and nonce.',
   internal_error: 'Something went wrong on our side. Tell us the X-Request-Id of this answer.',

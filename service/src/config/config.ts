@@ -83,7 +83,7 @@ function load<Values extends object>(
   return { ...parsed, encryption }
 }
 
-/** Undefined when a setting is wrong by itself; then the problems say which. */
+/** Undefined when a single setting is invalid; the problems then say which. */
 function parse<Values>(wanted: z.ZodType<Values>, given: Given, problems: string[]): Values | undefined {
   const { success, data, error } = wanted.safeParse(given)
   if (success) return data
@@ -92,8 +92,8 @@ function parse<Values>(wanted: z.ZodType<Values>, given: Given, problems: string
 }
 
 /**
- * The URL of the database to migrate, as its owner. It is the only required setting, so that migrations can run where there are
- * neither encryption keys nor the application's login. For read-only use the application's login is enough.
+ * The URL of the database to migrate, as its owner. It is the only required setting, so that migrations can run without the
+ * encryption keys or the application's login. For read-only use the application's login is enough.
  */
 export function loadSchemaUrl(purpose: 'migrate' | 'look', env: Environment = process.env): string {
   const names = {
@@ -114,12 +114,12 @@ export function loadSchemaUrl(purpose: 'migrate' | 'look', env: Environment = pr
   return url
 }
 
-/** For programs of others that we run: what this process was given, with their messages in English and their times in UTC. */
+/** For other programs that this process starts: its environment, with messages in English and times in UTC. */
 export function programEnvironment(): Environment {
   return { ...process.env, TZ: 'UTC', LC_ALL: 'C' }
 }
 
-/** What "shopwire backup" needs: it runs where the database is, where neither encryption keys nor passwords have to be. */
+/** What "shopwire backup" needs: it runs next to the database, where neither encryption keys nor passwords have to be present. */
 export function loadBackupConfig(env: Environment = process.env) {
   const names = {
     SHOPWIRE_ENV: true,
@@ -135,12 +135,12 @@ export function loadBackupConfig(env: Environment = process.env) {
   return parsed
 }
 
-/** Problems that do not prevent a start: in development, those that production refuses. */
+/** Problems that do not prevent a start: in development, those that production would refuse. */
 export function configWarnings(env: Environment = process.env): string[] {
   return isUncheckedTls(env) ? [UNCHECKED_TLS] : []
 }
 
-/** The files that hold a setting, in place of its variable. */
+/** The files that contain a setting, in place of its variable. */
 export function settingFiles(env: Environment = process.env): { name: string; path: string }[] {
   return settingNames.flatMap((name) => {
     const path = env[`${name}_FILE`]

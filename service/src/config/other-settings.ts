@@ -1,7 +1,7 @@
 /**
- * Names with our prefix that other programs of this repository read: the SDK, the callers' command line, what installs and upgrades a
- * store, tests, benchmarks and `npm run dev`. The service ignores them instead of reporting a mistake. A test compares the list with the
- * sources.
+ * Names with our prefix that other programs of this repository read: the SDK, the callers' command line, scripts that install and
+ * upgrade a store, tests, benchmarks and `npm run dev`. The service ignores them instead of reporting a mistake. A test compares
+ * the list with the sources.
  */
 export const OTHER_SETTINGS: ReadonlySet<string> = new Set([
   'SHOPWIRE_ACCOUNT',

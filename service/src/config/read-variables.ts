@@ -9,7 +9,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 const TYPO_EDITS_MAX = 2
 
-/** The values of these settings; every variable may be given as NAME_FILE instead, the path of a file that holds it. */
+/** The values of these settings; every variable may be given as NAME_FILE instead, the path of a file that contains it. */
 export function readVariables(env: Environment, names: readonly string[], problems: string[]) {
   const given: Record<string, string> = {}
   for (const name of names) {
@@ -35,7 +35,7 @@ export function readVariables(env: Environment, names: readonly string[], proble
 
 /**
  * A misspelt name would silently leave its setting at the default: no limit, no proxy, no TLS. Production refuses every unknown
- * name with our prefix; development, where other programs may use the prefix, only those that look like one of ours.
+ * name with our prefix; development, where other programs may use the prefix, only names that resemble one of ours.
  */
 function unknownNames(env: Environment, isProduction: boolean): string[] {
   return Object.keys(env).flatMap((name) => {

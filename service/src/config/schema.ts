@@ -14,7 +14,7 @@ import { workerProblems, workerSettings } from './areas/worker.ts'
 import { transportProblems } from './transport.ts'
 import { type Given, isDevelopment, isSecret } from './values.ts'
 
-/** Every setting; each area has its own in a file of areas/. */
+/** Every setting; each area has a file in areas/. */
 export const schema = z.object({
   ...processSettings,
   ...databaseSettings,
@@ -38,7 +38,7 @@ export type DashboardConfig = Omit<Config, 'SHOPWIRE_DATABASE_URL'> & {
   readonly SHOPWIRE_DASHBOARD_DATABASE_URL: string
 }
 
-/** What the process needs that is API, worker and, where it has an origin, dashboard at once: a login for each. */
+/** What a process needs that is API, worker and, if it has an origin, dashboard at once: a login for each. */
 export type AllConfig = Config & { readonly SHOPWIRE_WORKER_DATABASE_URL: string }
 
 export const settingNames: readonly string[] = Object.keys(schema.shape)
@@ -48,7 +48,7 @@ export function isSecretSetting(name: string): boolean {
   return setting !== undefined && isSecret(setting)
 }
 
-/** What is wrong about settings that are right each for itself. */
+/** Conflicts between settings that are valid individually. */
 export function problemsTogether(given: Given): string[] {
   return [
     ...admissionProblems(given),

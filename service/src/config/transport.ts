@@ -6,7 +6,10 @@ import type { Given } from './values.ts'
 const REDIS = ['SHOPWIRE_REDIS_URLS', 'SHOPWIRE_REDIS_SENTINELS'] as const
 const OVER_HTTP = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'SHOPWIRE_STRIPE_API_URL', 'SHOPWIRE_EGRESS_PROXY'] as const
 
-/** Why the servers that the settings name cannot be connected to safely; empty when they can. Never contains a URL, which may hold a password. */
+/**
+ * Why the servers in the settings cannot be connected to safely; empty when they can. Never contains a URL, which may hold a
+ * password.
+ */
 export function transportProblems(given: Given, isProduction: boolean): string[] {
   const permitted = new Set(plaintextHosts(given.SHOPWIRE_PLAINTEXT_HOSTS))
   const refused = (host: string) => isProduction && !isLocalHost(host) && !permitted.has(host.toLowerCase())
@@ -26,8 +29,8 @@ export function plaintextHosts(text = ''): string[] {
 }
 
 /**
- * Whether a mail server has to be reached by TLS. With smtp:// it begins in the clear: without this the client would go on so when
- * the server, or somebody in between, does not offer STARTTLS.
+ * Whether a mail server must be reached by TLS. With smtp:// the connection starts unencrypted: without this the client would
+ * continue unencrypted when the server, or somebody in between, does not offer STARTTLS.
  */
 export function mustMailBeEncrypted(
   url: string,
@@ -52,7 +55,7 @@ function databaseProblems(name: string, url: string | undefined, isRefused: IsRe
     return [`${name}: ${(error as Error).message}`]
   }
   const { host, sslmode, isChecked } = address
-  // The driver takes "require" and "prefer" for verify-full at present, and will not for ever.
+  // // The driver currently treats "require" and "prefer" as verify-full, and will not always.
   if (!isRefused(host) || (sslmode === 'verify-full' && isChecked)) return []
   const found = sslmode === undefined ? 'the URL has no sslmode' : `its sslmode is ${sslmode}`
   return [
@@ -73,7 +76,7 @@ function redisProblems(name: string, urls: string | undefined, isRefused: IsRefu
     )
 }
 
-/** With smtp:// the mail client insists on STARTTLS (mustMailBeEncrypted), unless the URL tells it otherwise. */
+/** With smtp:// the mail client insists on STARTTLS (mustMailBeEncrypted), unless the URL says otherwise. */
 function mailProblems(url: string | undefined, isRefused: IsRefused): string[] {
   const host = url === undefined ? undefined : hostOf(url)
   if (url === undefined || host === undefined || !isRefused(host)) return []
@@ -87,7 +90,7 @@ function mailProblems(url: string | undefined, isRefused: IsRefused): string[] {
 function httpProblems(name: string, url: string | undefined, isRefused: IsRefused): string[] {
   const host = url === undefined ? undefined : hostOf(url)
   if (!url?.startsWith('http://') || host === undefined || !isRefused(host)) return []
-  // What goes through a proxy is encrypted by itself; its own password is not.
+  // // Traffic through a proxy is encrypted end to end; the proxy's own password is not.
   if (name === 'SHOPWIRE_EGRESS_PROXY' && new URL(url).password === '') return []
   const sent = name === 'SHOPWIRE_EGRESS_PROXY' ? ', with a password' : ''
   return [
@@ -96,7 +99,7 @@ function httpProblems(name: string, url: string | undefined, isRefused: IsRefuse
 }
 
 const unless = (host: string) =>
-  `If it is reached over a network that nobody else can listen to, add ${host} to SHOPWIRE_PLAINTEXT_HOSTS`
+  `If it is reached over a network that nobody else can eavesdrop on, add ${host} to SHOPWIRE_PLAINTEXT_HOSTS`
 
 function hostOf(url: string): string | undefined {
   // In a URL an IPv6 address is in brackets.

@@ -1,7 +1,7 @@
 import { isAbsolute } from 'node:path'
 import { z } from 'zod'
 
-/** What the environment says, each text as it was given. */
+/** The environment, each value as it was given. */
 export type Given = Readonly<Record<string, string>>
 
 const secrets = z.registry<Record<never, never>>()

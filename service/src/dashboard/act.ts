@@ -4,7 +4,7 @@ import { type Acted, act } from '../platform/database/act.ts'
 import { type Db, sql, type Tx } from '../platform/database/db.ts'
 import type { Member } from './member.ts'
 
-/** With what the action found and what it left, for the audit log. */
+/** With the values before and after the action, for the audit log. */
 export interface MemberActed<Result> extends Omit<Acted<Result>, 'details'> {
   readonly before?: Record<string, unknown>
   readonly after?: Record<string, unknown>
@@ -17,8 +17,9 @@ export type MemberAct = <Result>(
 ) => Promise<Result>
 
 /**
- * Runs an action of a person in one transaction of their account, with its audit record: both are committed, or neither. The actions of one
- * account wait for each other, so that what an action counts before it adds one more is still so when it does.
+ * Runs an action of a person in one transaction of their account, with its audit record, so that both are committed or neither is.
+ * The actions of one account run one at a time, so that a count that an action checks before it adds a row still holds when it adds
+ * it.
  */
 export function createMemberAct(db: Db, clock: Clock): MemberAct {
   return (member, action, work) =>

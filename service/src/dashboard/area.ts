@@ -2,10 +2,10 @@ import type { Readable } from 'node:stream'
 import type { BodyOf, DashboardRoute, QueryOf, ReplyOf } from '@shopwire/contract/dashboard'
 import type { Member } from './member.ts'
 
-/** What a handler is given: `query` and `body` have passed the schemas of the route; the role and the second factor are checked. */
+/** The input of a handler: `query` and `body` have passed the schemas of the route; the role and the second factor are checked. */
 export interface MemberCall<Route extends DashboardRoute> {
   readonly member: Member
-  /** The raw `{id}` segment of the path; empty where it has none. */
+  /** The raw `{id}` segment of the path; empty if there is none. */
   readonly id: string
   readonly query: QueryOf<Route>
   readonly body: BodyOf<Route>
@@ -13,11 +13,11 @@ export interface MemberCall<Route extends DashboardRoute> {
 }
 
 export interface StreamCall {
-  /** The id of the last event that the browser has seen, when it connects again. */
+  /** The id of the last event that the browser has received, when it reconnects. */
   readonly last_event_id: string | undefined
 }
 
-/** A file for the person to keep. */
+/** A file for the person to download. */
 export interface Download {
   readonly filename: string
   readonly content: string | Buffer | AsyncIterable<string | Buffer>
@@ -33,7 +33,7 @@ export type ReplyTo<Route extends DashboardRoute> = Route extends { readonly str
     ? Download
     : ReplyOf<Route>
 
-/** One handler for each route of a list, under its name. */
+/** One handler for each route of a list, by the route's name. */
 export type Area<Routes extends readonly DashboardRoute[]> = {
   readonly [Name in Routes[number]['name']]: (
     call: CallTo<Extract<Routes[number], { readonly name: Name }>>,

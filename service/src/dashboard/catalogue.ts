@@ -12,7 +12,7 @@ export interface CatalogueDeps {
 
 const COLLECTIONS_LISTED_MAX = 200
 
-/** What the store sells, the same for every account, and what a cart of it costs now. */
+/** What the store sells, the same for every account, and what a cart costs now. */
 export const catalogueArea = ({ db, catalogue }: CatalogueDeps): Area<typeof catalogueRoutes> => ({
   async listItems({ query }) {
     const { snapshot } = catalogue

@@ -6,20 +6,20 @@ export interface ConnectionLimits {
   readonly max: number
   /** 0 means no limit: behind a proxy all callers share its address. */
   readonly perAddressMax: number
-  /** `share`: an address that has the most sockets lost one, or did not get another, while few were left for all. */
+  /** `share`: the address with the most sockets lost one, or was refused another, because few were left for all. */
   onClosed(limit: 'all' | 'address' | 'share'): void
 }
 
 /**
- * The last part of the sockets is for addresses that do not have the most already. It is larger than what the listening queue holds, so
- * that a burst of connections does not use it up before those that had to make room for it are closed.
+ * The last part of the sockets is for addresses that do not have the most already. It is larger than what the listening queue
+ * holds, so that a burst of connections does not use it up before the sockets that have to make room are closed.
  */
 const KEPT_FREE = 1 / 10
 
 /**
- * Limits the sockets of all addresses, so that memory suffices, and of one address, so that it cannot use up those of all others. A few
- * addresses together cannot either: when nearly all sockets are taken, one with fewer gets the place of an idle socket of the one with
- * the most.
+ * Limits the sockets of all addresses, so that memory suffices, and of one address, so that it cannot take those of all others. A
+ * few addresses together cannot either: when nearly all sockets are taken, an address with fewer gets the place of an idle socket
+ * of the address with the most.
  */
 export function limitConnections(server: Server, { max, perAddressMax, onClosed }: ConnectionLimits): void {
   server.maxConnections = max
@@ -46,13 +46,13 @@ export function limitConnections(server: Server, { max, perAddressMax, onClosed 
   })
 }
 
-/** Without a request, or with one whose body is still arriving: nothing was done for it, and no answer is lost. */
+/** Without a request, or with one whose body is still arriving: no work was done for it, and no answer is lost. */
 function hasNothingToLose(socket: Socket): boolean {
   const answer = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage
   return !answer?.req.complete
 }
 
-/** Open sockets by address, and which address has the most, in constant time: it is asked for every connection of a flood. */
+/** Open sockets by address, and the address with the most, in constant time: a flood needs it for every connection. */
 function createAddressCount() {
   const byAddress = new Map<string, Set<Socket>>()
   const addressOf = new Map<Socket, string>()
@@ -72,7 +72,7 @@ function createAddressCount() {
     total: () => addressOf.size,
     count: (address: string) => byAddress.get(address)?.size ?? 0,
     most: () => byCount.length - 1,
-    /** The oldest socket that is as wanted, of an address that has the most. */
+    /** The oldest socket that satisfies the condition, of an address that has the most. */
     findOfMost(isWanted: (socket: Socket) => boolean): Socket | undefined {
       const [address = ''] = byCount.at(-1) ?? []
       for (const socket of byAddress.get(address) ?? []) if (isWanted(socket)) return socket
@@ -95,7 +95,10 @@ function createAddressCount() {
   }
 }
 
-/** The address of the caller: the socket's, or the one that the nearest trusted proxy reports. Callers can forge the rest of the header. */
+/**
+ * The address of the caller: the socket's, or the one that the nearest trusted proxy reports. Callers can forge the rest of the
+ * header.
+ */
 export function addressReader(trustedProxyHops: number): (request: IncomingMessage) => string {
   return (request) => {
     const peer = request.socket.remoteAddress ?? ''

@@ -1,4 +1,7 @@
-/** Whether an If-None-Match names this tag: `*`, or a list with it. A proxy on the way may have marked ours as weak; it still means the same version. */
+/**
+ * Whether an If-None-Match contains this tag: `*`, or a list with it. A proxy may have marked our tag as weak; it still means the
+ * same version.
+ */
 export function namesTag(list: string | undefined, etag: string): boolean {
   if (list === undefined) return false
   if (list.trim() === '*') return true

@@ -11,7 +11,7 @@ import type { Match } from './route-matcher.ts'
 /** The state of one request until its log line is written. */
 export interface OpenExchange extends Exchange {
   readonly match: Match
-  /** There is an answer, or nobody left to answer. */
+  /** The request is answered, or its caller is gone. */
   decide(): void
   error?: unknown
   presented?: PresentedError
@@ -22,7 +22,7 @@ interface RecordDeps {
   readonly metrics: Pick<EdgeMetrics, 'requestTimer' | 'unavailable'>
 }
 
-/** In the log only: the caller hung up before it was answered. */
+/** In the log only: the caller closed the connection before it was answered. */
 const GONE_STATUS = 499
 
 export function openExchange(match: Match, request: IncomingMessage, response: ServerResponse): OpenExchange {
@@ -52,8 +52,8 @@ export function beginTrace(tracing: Tracing, exchange: OpenExchange): void {
 }
 
 /**
- * One line per request with its outcome, written when it is decided and its response is closed, so that a caller that hangs up
- * meanwhile is logged too. Never its headers, query or body.
+ * One line per request with its outcome, written when it is decided and its response is closed, so that a caller that closes the
+ * connection meanwhile is logged too. Never its headers, query or body.
  */
 export function recordWhenOver(deps: RecordDeps, exchange: OpenExchange) {
   const { response } = exchange
@@ -100,7 +100,7 @@ function record({ log, metrics }: RecordDeps, exchange: OpenExchange) {
   else log.info(line, 'request')
 }
 
-/** A refusal is an answer: only what failed on our side is an error. */
+/** A refusal is an answer: only failures on our side are errors. */
 function endTrace(span: Span, { actor = {}, presented }: OpenExchange, status: number) {
   for (const [name, value] of Object.entries(actor)) span.set({ [`shopwire.${name}`]: value })
   if (presented) span.set({ 'shopwire.refused': presented.type })

@@ -5,11 +5,11 @@ export interface Health {
   /** Why traffic should not be sent here, or undefined when it should. */
   notReady(): Promise<string | undefined>
   /**
-   * What fails in every process alike, or undefined: a full disk, Redis down. A proxy that took all of them out of use would leave nobody to
-   * say so, nor to do what still works.
+   * A failure that affects every process alike, or undefined: a full disk, Redis down. If a proxy took all of them out of use, none
+   * would be left to report it, or to do what still works.
    */
   degraded(): string | undefined
-  /** What somebody should look at although all of it works: a provider that does not answer, a token that ends. */
+  /** What an operator should check although everything works: a provider that does not answer, a token that expires. */
   warnings(): readonly string[]
 }
 

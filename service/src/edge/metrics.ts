@@ -20,33 +20,33 @@ export function edgeMetrics(registry: MetricRegistry) {
     requestTimer: timersOf(requestDuration(registry)),
     unavailable: registry.counter(API_AND_DASHBOARD, {
       name: 'shopwire_unavailable_total',
-      help: 'Requests refused with 503 because a part did not answer.',
-      action: 'Look at the "err" of the warn lines of "request"; they carry PostgreSQL\'s code.',
+      help: 'Requests refused with 503 because a dependency did not answer.',
+      action: 'Read the "err" of the warn lines of "request"; they carry PostgreSQL\'s code.',
       labels: { part: ['database', 'admission', 'catalogue'] },
     }),
     connectionsRefused: registry.counter(API_AND_DASHBOARD, {
       name: 'shopwire_connections_refused_total',
       help: 'Connections closed by a limit: of all, of one address, or because their address had the most while few were left (share).',
-      action: 'Find who holds the sockets; start more API processes for more callers.',
+      action: 'Find out who holds the sockets; start more API processes for more callers.',
       labels: { limit: ['all', 'address', 'share'] },
     }),
     orderRequests: registry.counter(API, {
       name: 'shopwire_order_requests_total',
       help: 'Answers to POST /orders: placed, replayed (the idempotency key had bought before), or the type of the error.',
       action:
-        'For "internal_error" and "service_unavailable" look at the log. For "item_unavailable" look at the pools.',
+        'For "internal_error" and "service_unavailable" read the log. For "item_unavailable" check the pools.',
       labels: { outcome: ORDER_OUTCOMES },
     }),
   }
 }
 
-/** At zero for every answer that the contract lists. Other routes and statuses come with what is observed. */
+/** Starts at zero for every status that the contract lists. Series of other routes and statuses are created when observed. */
 function requestDuration(registry: MetricRegistry) {
   const duration = registry.histogram(API_AND_DASHBOARD, BUCKETS.requests, {
     name: 'http_server_request_duration_seconds',
-    help: 'Time from the end of the request headers to the end of the answer; status 499: the caller hung up.',
+    help: 'Time from the end of the request headers to the end of the answer; status 499: the caller closed the connection.',
     action:
-      'For 5xx look at the warn and error lines of "request". For slow answers compare with the times of statements.',
+      'For 5xx read the warn and error lines of "request". For slow answers compare with the times of statements.',
     labels: { method: 'as observed', route: 'as observed', status: 'as observed' },
   })
   for (const { method, name, responses } of registry.processes.includes('api') ? routes : []) {

@@ -10,7 +10,7 @@ interface Queue {
 }
 
 /**
- * Executes pipelined requests of one connection one at a time. When an answer ends the connection, nothing behind it may have been
+ * Executes pipelined requests of one connection one at a time. When an answer ends the connection, no later request may have been
  * executed, and a hundred requests in one packet must not run at the same time.
  */
 export function serialisePipelinedRequests(): (response: ServerResponse, go: () => void) => void {

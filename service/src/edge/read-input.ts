@@ -9,13 +9,13 @@ export interface InputReader {
   body(bytes: Uint8Array): unknown
 }
 
-/** JSON schemas; without one there is no body, or no parameter is read. */
+/** JSON schemas; without one there is no body, or no parameters. */
 export interface InputSchemas {
   readonly query?: object
   readonly body?: object
 }
 
-/** Nothing is coerced, dropped or filled in: a numeric id would silently become another item's. */
+/** Nothing is coerced, dropped or filled in: a numeric id would silently become that of another item. */
 const bodies = new Ajv({ strict: true, allErrors: false, coerceTypes: false, removeAdditional: false })
 const queries = new Ajv({
   strict: true,
@@ -119,7 +119,7 @@ function explain({ instancePath, keyword, message, params }: ErrorObject, whole:
   const subject = place === '' ? whole : place
   switch (keyword) {
     case 'additionalProperties':
-      return `${capital(subject)} has a property ${show(String(params.additionalProperty))} that the contract does not know.`
+      return `${capital(subject)} has a property ${show(String(params.additionalProperty))} that the contract does not have.`
     case 'required':
       return `${capital(subject)} lacks the property ${show(String(params.missingProperty))}.`
     case 'enum':

@@ -7,13 +7,13 @@ const NOTHING = Buffer.alloc(0)
 /** Emitted on a request, with the Refusal to answer, when its body turns out not to be HTTP. */
 export const MALFORMED = 'malformed'
 
-/** A caller that declares too large a body is refused before it sends it. */
+/** A caller that declares too large a body is refused before it sends the body. */
 export function refuseDeclaredLength(request: IncomingMessage, bytesMax = BODY_BYTES_MAX): void {
   const declared = request.headers['content-length']
   if (declared !== undefined && Number(declared) > bytesMax) throw tooLarge(bytesMax)
 }
 
-/** The exact bytes of the body: at most 16 KiB unless told otherwise, within five seconds of the end of the headers. */
+/** The exact bytes of the body: at most 16 KiB by default, within five seconds of the end of the headers. */
 export function receiveBody(
   request: IncomingMessage,
   response: ServerResponse,
@@ -54,7 +54,7 @@ export function carriesBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (declared !== undefined && Number(declared) > 0)
 }
 
-/** The connection ended before the request did. There is nobody left to answer. */
+/** The connection ended before the request did, so there is no caller to answer. */
 export class CallerGoneError extends Error {
   override readonly name = 'CallerGoneError'
 }
@@ -70,7 +70,7 @@ export function headersEndedAt(request: IncomingMessage): number {
 const headersEnd = new WeakMap<IncomingMessage, number>()
 
 function tooLarge(bytesMax: number) {
-  return refuse('payload_too_large', `The body is larger than ${bytesMax} bytes, which is the most we read.`)
+  return refuse('payload_too_large', `The body is larger than the limit of ${bytesMax} bytes.`)
 }
 
 export function tooSlow() {

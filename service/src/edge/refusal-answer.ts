@@ -9,14 +9,14 @@ export interface RefusalAnswer {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** On every answer: caches must not keep links and balances, and a browser must not render names or messages as a page. */
+/** On every answer: caches must not store links and balances, and a browser must not render names or messages as a page. */
 export const COMMON_HEADERS = {
   'content-type': 'application/json; charset=utf-8',
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
 } as const
 
-/** The contract's format of an error. An error that is neither a refusal nor an unavailable part is a defect of ours: 500. */
+/** The contract's error format. An error that is neither a refusal nor an unavailable dependency is a defect of ours: 500. */
 export function toRefusalAnswer(error: unknown): RefusalAnswer {
   if (error instanceof Refusal) return refusalAnswer(error.type, error.message, error.headers)
   if (error instanceof Unavailable) {

@@ -9,9 +9,9 @@ export type Match = RouteMatch | NoMatch
 
 export interface NoMatch {
   readonly refusal: Refusal
-  /** Who presents the refusal. Undefined where no family is known: the edge presents it. */
+  /** The family that presents the refusal. Undefined if none is known: then the edge presents it. */
   readonly family: RouteFamily | undefined
-  /** It is uncertain where the message ends, so nothing behind it on the connection may be read as a request. */
+  /** It is uncertain where the message ends, so nothing after it on the connection may be read as a request. */
   readonly endsConnection: boolean
 }
 
@@ -61,7 +61,7 @@ function wrongMethod(method: string, allowed: string[]): Refusal {
   )
 }
 
-/** Node would silently drop the headers beyond its own limit, perhaps a second Host or Transfer-Encoding. */
+/** Node would silently drop the headers beyond its own limit, possibly a second Host or Transfer-Encoding. */
 const HEADERS_MAX = 100
 const TARGET_FORM = /^\/[\x21-\x22\x24-\x7e]*$/
 

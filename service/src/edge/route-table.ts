@@ -1,12 +1,12 @@
 import type { FamilyRoute, RouteFamily } from './route-family.ts'
 
-/** The routes of all families, to be looked up by raw path. */
+/** The routes of all families, for look-up by raw path. */
 export interface RouteTable {
   readonly exact: ReadonlyMap<string, ClaimedPath>
   /** By the part of the path before `{id}`, with its slash. */
   readonly byId: ReadonlyMap<string, ClaimedPath>
   readonly prefixes: readonly { readonly prefix: string; readonly family: RouteFamily }[]
-  /** For every other path. */
+  /** The route for every other path. */
   readonly fallback: ClaimedPath | undefined
 }
 
@@ -18,8 +18,8 @@ export interface ClaimedPath {
 const ID = '{id}'
 
 /**
- * Puts the routes of all families into one table. A path that two of them could answer stops the start: whichever came first would hide
- * the other one's route, with its authentication.
+ * Puts the routes of all families into one table. A path that two of them could answer stops the start: otherwise the first would
+ * hide the other one's route, and its authentication.
  */
 export function claimRoutes(families: readonly RouteFamily[]): RouteTable {
   const exact = new Map<string, ClaimedPath>()
@@ -62,7 +62,7 @@ function claimFallback(families: readonly RouteFamily[]): ClaimedPath | undefine
   )
 }
 
-/** Equal paths were refused while the table was filled. Refuses paths that differ and still match one request. */
+/** Equal paths were refused while the table was filled. Refuses different paths that could match the same request. */
 function refuseOverlaps(
   families: readonly RouteFamily[],
   byId: RouteTable['byId'],

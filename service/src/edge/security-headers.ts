@@ -1,4 +1,4 @@
-/** On everything that a browser may open from the dashboard's host: pages, files and answers. */
+/** Sent with everything that a browser may open from the dashboard's host: pages, files and answers. */
 export function securityHeaders(origin: string): Readonly<Record<string, string>> {
   return {
     'referrer-policy': 'no-referrer',

@@ -38,10 +38,10 @@ export type ServeRequest = (request: IncomingMessage, response: ServerResponse) 
 const HEADERS_BYTES_MAX = 16_384
 const HEADERS_ARRIVAL_MS_MAX = 10_000
 const IDLE_MS_MAX = 10_000
-/** A connection on which nothing moves for this long is closed. Longer than it takes to make any answer. */
+/** An idle connection is closed after this time. Longer than any answer takes. */
 const STALLED_MS_MAX = 20_000
 const CONNECTIONS_CHECK_MS = 250
-/** How long a request may have been on its way when the port was closed: it is answered, as the last one of its connection. */
+/** How long a request may have been in transit when the port was closed: it is answered, as the last one of its connection. */
 const ON_ITS_WAY_MS = 500
 
 export interface Edge {
@@ -52,8 +52,8 @@ export interface Edge {
 }
 
 /**
- * The HTTP surface, on Node's own server: the families say which routes there are. What all of them share is here: framing,
- * limits of connections and bodies, pipelining, request ids, one log line and one measurement per request.
+ * The HTTP server, on Node's own: the families define the routes. What all of them share is here: framing, limits of connections
+ * and bodies, pipelining, request ids, one log line and one measurement per request.
  */
 export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): Edge {
   const matchRoute = createRouteMatcher(families)
@@ -76,13 +76,13 @@ export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): Ed
       requestTimeout: HEADERS_ARRIVAL_MS_MAX + BODY_ARRIVAL_MS_MAX + 1_000,
       keepAliveTimeout: IDLE_MS_MAX,
       connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
-      // Node's own refusal of a missing Host has no body; the route matcher refuses it instead.
+      // // Node's own refusal of a missing Host has no body, so the route matcher refuses it instead.
       requireHostHeader: false,
     },
     deps.around?.(serve) ?? serve,
   )
   server.setTimeout(STALLED_MS_MAX)
-  // Node drops no header: the route matcher counts them. And a caller that has closed its sending side still gets its answer.
+  // // Node drops no header: the route matcher counts them. A caller that has closed its sending side still gets its answer.
   Object.assign(server, { maxHeadersCount: 0, httpAllowHalfOpen: true })
   refuseOnSockets(server, (request_id, answer) => {
     const line = { request_id, route: 'none', status: answer.status, error_type: answer.type }
@@ -93,7 +93,7 @@ export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): Ed
     perAddressMax: deps.connectionsPerAddressMax,
     onClosed: (limit) => deps.metrics.connectionsRefused.inc({ limit }),
   })
-  // Otherwise Node would send 100 before we know whether we want the body, and refuse other expectations without JSON.
+  // // Otherwise Node would send 100 before the body is wanted, and refuse other expectations without JSON.
   for (const event of ['checkContinue', 'checkExpectation']) {
     server.on(event, (request, response) => server.emit('request', request, response))
   }
@@ -132,7 +132,7 @@ export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): Ed
       'x-request-id': request_id,
       ...headers,
     }
-    // During shutdown, an open connection would delay the end until it is closed for idleness.
+    // // During shutdown, a kept-alive connection would delay the end until it is closed as idle.
     if (!server.listening || endsConnection(request, exchange)) {
       all.connection = 'close'
       lingerOnClose(request.socket)
@@ -144,7 +144,7 @@ export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): Ed
     exchange.decide()
   }
 
-  /** Its headers are sent with its first bytes, so that one that fails before them is still answered with an error. */
+  /** The headers are sent with the first bytes, so that a stream that fails before them is still answered with an error. */
   function sendStream(
     exchange: OpenExchange,
     status: number,
@@ -155,7 +155,7 @@ export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): Ed
     response.once('close', () => body.destroy())
     finished(body, { writable: false }, (error) => {
       if (!error) return
-      // One that was ended from our side without an error has no more to say than what was sent.
+      // // A stream that our side ended without an error has sent all it had.
       if (response.headersSent || error.code === 'ERR_STREAM_PREMATURE_CLOSE') {
         response.destroy()
         return
@@ -177,7 +177,7 @@ export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): Ed
       await once(server, 'listening')
     },
     async close() {
-      // Not yet the HTTP server's own close(): it ends every idle connection at once, also one on which a request is arriving.
+      // // Not yet the HTTP server's own close(): it closes every idle connection at once, even one on which a request is arriving.
       const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
       await Promise.race([closed, sleep(ON_ITS_WAY_MS, undefined, { ref: false })])
       server.close()
@@ -186,7 +186,7 @@ export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): Ed
   }
 }
 
-/** In the format of the family, where one is known. */
+/** In the format of the family, if one is known. */
 function present(exchange: OpenExchange, error: unknown): PresentedError {
   const { family } = exchange.match
   if (!family) return toRefusalAnswer(error)

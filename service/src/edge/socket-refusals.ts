@@ -9,7 +9,7 @@ import { COMMON_HEADERS, type RefusalAnswer, toRefusalAnswer } from './refusal-a
 /** How long the input of a refused connection is read and discarded, so that a reset does not destroy its answer. */
 const LINGER_MS = 2_000
 
-/** Refusals before there is a request: a line that is not HTTP, headers that never end. */
+/** Refusals before there is a request: an invalid request line, headers that never end. */
 export function refuseOnSockets(
   server: Server,
   onRefusal: (request_id: string, answer: RefusalAnswer) => void,
@@ -24,13 +24,13 @@ export function refuseOnSockets(
     destroyAfterLinger(socket)
   }
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
-    // Its answer is on the way; faults in the rest of its bytes do not matter.
+    // // Its answer is already being sent; faults in the rest of its bytes do not matter.
     if (ending.has(socket)) return
     const refusal = parserRefusal(error.code)
     if (!refusal) return void socket.destroy()
     discardInput(socket)
     afterEarlierAnswers(socket, (request) => {
-      // A fault inside a body belongs to the request that waits for the body; it is answered and logged as any other.
+      // // A fault inside a body belongs to the request that waits for the body, which is answered and logged as usual.
       if (!request?.emit(MALFORMED, refusal)) refuseConnection(socket, refusal)
     })
   })
@@ -39,7 +39,7 @@ export function refuseOnSockets(
     afterEarlierAnswers(socket, () =>
       refuseConnection(
         socket,
-        refuse('invalid_request', 'This service is not a proxy: CONNECT is not taken.'),
+        refuse('invalid_request', 'This service is not a proxy: CONNECT is not accepted.'),
       ),
     )
   })
@@ -55,22 +55,22 @@ export function lingerOnClose(socket: Socket): void {
 }
 
 /**
- * A fault in the bytes behind a request must not cost that request its answer: it may have bought something. Calls back with the request
- * that the bytes belong to, if its headers were complete.
+ * A fault in the bytes after a request must not lose that request its answer: it may have bought something. Calls back with the
+ * request that the bytes belong to, if its headers were complete.
  */
 function afterEarlierAnswers(socket: Duplex, act: (request?: IncomingMessage) => void) {
   const answer = (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage
   if (!answer) return act()
   if (answer.req.complete) return void answer.once('close', () => afterEarlierAnswers(socket, act))
-  // An answer that has begun cannot be replaced by another; given before the body was read, it ends the connection.
+  // // An answer that has started cannot be replaced; one given before the body was read ends the connection.
   if (!answer.headersSent) act(answer.req)
 }
 
-/** From here on nothing that arrives is read as a request or causes an error. */
+/** From here on, input is neither read as a request nor causes an error. */
 function discardInput(socket: Duplex) {
   ending.add(socket)
   socket.on('error', () => {})
-  // The parser bypasses the stream until somebody listens to the stream itself.
+  // // The parser bypasses the stream until the stream itself has a listener.
   socket.on('data', () => {})
   socket.removeAllListeners('data')
   socket.resume()
@@ -82,13 +82,13 @@ function destroyAfterLinger(socket: Duplex) {
   socket.once('close', () => clearTimeout(timer))
 }
 
-/** Undefined when the connection failed and not the bytes. */
+/** Undefined when the connection failed rather than the bytes. */
 function parserRefusal(code = ''): Refusal | undefined {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return refuse('request_timeout', 'The request did not arrive in time. Send it again.')
   }
   if (code === 'HPE_HEADER_OVERFLOW') {
-    return refuse('invalid_request', 'The request headers are larger than we read.')
+    return refuse('invalid_request', 'The request headers are too large.')
   }
   return code.startsWith('HPE_')
     ? refuse('invalid_request', 'This is not a well-formed HTTP/1.1 request.')

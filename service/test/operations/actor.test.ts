@@ -19,7 +19,7 @@ test('production refuses root and a user id without a name unless an actor is gi
     [nameless, /user id 54321 has no name/],
   ] as const) {
     expect(() => actorOf(undefined, login, false)).toThrow(why)
-    expect(() => actorOf(undefined, login, false)).toThrow(/--actor <name> or by setting SHOPWIRE_ACTOR/)
+    expect(() => actorOf(undefined, login, false)).toThrow(/--actor <name> or SHOPWIRE_ACTOR/)
   }
   expect(actorOf(undefined, root, true)).toBe('cli:root')
   expect(actorOf(undefined, nameless, true)).toBe('cli:uid-54321')

@@ -522,7 +522,7 @@ test('an export is checked without a database: rows altered, swapped, removed an
   const path = join(folder, 'sealed.jsonl')
   const { code, out } = await runAdminOn(shop, 'seal', 'export', '--file', path)
   expect({ code, out }).toMatchObject({ code: 0, out: expect.stringMatching(/\d+ segments, \d+ lines\./) })
-  expect((await runAdminOn(shop, 'seal', 'export', '--file', path)).err).toMatch(/name that is not taken/)
+  expect((await runAdminOn(shop, 'seal', 'export', '--file', path)).err).toMatch(/name that does not exist yet/)
   const lines = (await readFile(path, 'utf8')).trimEnd().split('\n')
   const [account_id] = accounts
   const at = (seq: number) =>
@@ -546,7 +546,7 @@ test('an export is checked without a database: rows altered, swapped, removed an
   expect(await check(lines.toSpliced(at(4), 1))).toEqual([[`transfer ${account_id}/4 removed`], [], []])
   const inserted = lines.toSpliced(at(4), 0, lines[at(4)] as string)
   expect((await check(inserted))[0]?.[0]).toMatch(`transfer ${account_id}/4 inserted`)
-  await expect(check(lines.slice(0, -1))).rejects.toThrow('is not whole')
+  await expect(check(lines.slice(0, -1))).rejects.toThrow('is incomplete')
 })
 
 test('the command prints what to publish, and names published digests that are gone or differ', async () => {

@@ -261,7 +261,7 @@ test('a written-off request is asked for once more: its links go to the pool, it
   await work(order)
   const id = `${order}-1`
   const early = await runAdminOn(shop, 'suppliers', 'collect', id)
-  expect([early.code, early.err]).toEqual([EXIT.notFound, expect.stringMatching(/is open: workers ask/)])
+  expect([early.code, early.err]).toEqual([EXIT.notFound, expect.stringMatching(/is open: workers retry/)])
   await shop.operator.giveUpRequests(order, 1)
   expect(await work(order)).toEqual({ kind: 'done' })
   expect(second.sold()).toEqual([`${id}-2`])

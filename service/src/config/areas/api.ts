@@ -38,7 +38,7 @@ export const apiSettings = {
     .max(1_000_000)
     .default(1_000)
     .describe(
-      'signed requests one API process works on at a time; one account may have as many as are free for all; more get 503',
+      'signed requests one API process works on at a time; one account may have as many as are free; further ones get 503',
     ),
   SHOPWIRE_DOCS_FOLDER: z
     .string()

@@ -58,7 +58,7 @@ export const dashboardSettings = {
       'must be domains such as "example.com,example.org"',
     )
     .optional()
-    .describe('domains of the company: its issuer is believed about addresses there, and about no others'),
+    .describe('domains of the company: its issuer is trusted for addresses there, and for no others'),
 }
 
 export function dashboardProblems(given: Given): string[] {

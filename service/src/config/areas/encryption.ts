@@ -7,7 +7,7 @@ export interface EncryptionKeys {
   readonly activeId: string
 }
 
-/** Public, because it is in this file: usable in development, refused in production. */
+/** Public, because it is in this file: accepted in development, refused in production. */
 export const DEVELOPMENT_ENCRYPTION_KEY = `dev:${Buffer.from('shopwire development key, 32 byt').toString('base64')}`
 const KEY_BYTES = 32
 

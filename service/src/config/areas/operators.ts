@@ -12,14 +12,14 @@ export const operatorSettings = {
     .enum(['required', 'platform', 'machine'])
     .optional()
     .describe(
-      'who may change something by shopwire-admin: whoever has an operator token (required), also whom SHOPWIRE_OPERATOR names (platform), or any user of the machine (machine); required in production and machine in development by default',
+      'who may make changes with shopwire-admin: people with an operator token (required), those and people named by SHOPWIRE_OPERATOR (platform), or any user of the machine (machine); required in production and machine in development by default',
     ),
   SHOPWIRE_OPERATOR_TOKEN: secret(
     z
       .string()
       .optional()
       .describe(
-        "for shopwire-admin: the token of the person who acts; belongs into that person's environment, never into the settings of the store",
+        "for shopwire-admin: the token of the person who acts; belongs in that person's environment, never into the settings of the store",
       ),
   ),
   SHOPWIRE_OPERATOR: z

@@ -25,7 +25,7 @@ export const outboundSettings = {
       'must be host names or addresses without scheme and port, separated by commas',
     )
     .describe(
-      'other machines that production may connect to without TLS, separated by commas: those on a network that nobody else can listen to',
+      'other machines that production may connect to without TLS, separated by commas: those on a network that nobody else can eavesdrop on',
     ),
   SHOPWIRE_EGRESS_PROXY: secret(
     z

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { secret } from '../values.ts'
 
-/** As OpenTelemetry writes them: `name=value` separated by commas, values URL-encoded. Undefined when it is anything else. */
+/** In OpenTelemetry's format: `name=value` separated by commas, values URL-encoded. Undefined for anything else. */
 function readHeaders(text: string): Record<string, string> | undefined {
   const headers: Record<string, string> = {}
   for (const entry of text.split(',')) {

@@ -30,7 +30,7 @@ export const workerSettings = {
     .max(36_500)
     .default(0)
     .describe(
-      'how long links are kept after the delivery of their order, at least as long as events; 0 keeps them for ever',
+      'how long links are kept after the delivery of their order, at least as long as events; 0 keeps them permanently',
     ),
   SHOPWIRE_EVIDENCE_RETENTION_DAYS: z.coerce
     .number()
@@ -42,7 +42,7 @@ export const workerSettings = {
   SHOPWIRE_JOURNAL: folder
     .optional()
     .describe(
-      'for workers and shopwire-admin: folder of the journal of sold links, on another disk than the database; without it a restored store cannot know what it had sold',
+      'for workers and shopwire-admin: folder of the journal of sold links, on another disk than the database; without it a restored store has no record of what it had sold',
     ),
   SHOPWIRE_JOURNAL_DAYS: z.coerce
     .number()

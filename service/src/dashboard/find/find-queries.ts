@@ -3,7 +3,7 @@ import type { TransferKind } from '../../ledger/queries.ts'
 import { type Queryable, sql } from '../../platform/database/db.ts'
 import { idFloor } from '../../platform/text/ids.ts'
 
-/** A request's id is made when it arrives; what it causes comes at most this much later. Clocks of processes differ by seconds. */
+/** A request's id is made when it arrives; whatever it causes follows within this time. Clocks of processes differ by seconds. */
 const BEFORE_MS = 10_000
 const AFTER_MS = 120_000
 
@@ -58,7 +58,7 @@ export const selectTransfer = (db: Queryable, account_id: string, seq: number) =
      where account_id = ${account_id}
        and seq = ${seq}`)
 
-/** The order that a request bought, asked for again, or read with its links. */
+/** The order that a request bought, repeated, or read with its links. */
 export const selectRequest = (db: Queryable, account_id: string, request_id: string, madeMs: number) =>
   db.maybeOne<{ order_id: string }>(sql`
     select order_id

@@ -28,7 +28,7 @@ export const findArea = ({ db }: { readonly db: Db }): Area<typeof findRoutes> =
     })),
 })
 
-/** What a text is in this account, and where it is shown. */
+/** What a text refers to in this account, and where it is shown. */
 async function find(tx: Queryable, account_id: string, q: string): Promise<Found[]> {
   const byForm = await findByForm(tx, account_id, q)
   if (byForm) return byForm
@@ -40,7 +40,7 @@ async function find(tx: Queryable, account_id: string, q: string): Promise<Found
   return rows.slice(0, MATCHES_MAX).map((order) => orderMatch('order', order.id, order))
 }
 
-/** Undefined when the text has the form of no id: it may be an idempotency key, which can look like anything. */
+/** Undefined when the text does not have the form of an id: it may be an idempotency key, which can be any text. */
 async function findByForm(tx: Queryable, account_id: string, q: string): Promise<Found[] | undefined> {
   if (ORDER_ID.test(q)) {
     const order = await selectOrderBriefly(tx, account_id, q)

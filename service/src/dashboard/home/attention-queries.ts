@@ -6,7 +6,7 @@ export interface FailingEndpoint {
   readonly status: number | null
   readonly since: Date
   readonly waiting: number
-  /** Of the event that has waited longest. */
+  /** When the longest-waiting event was made. */
   readonly attempts: number | null
   readonly created_at: Date | null
   readonly next_at: Date | null
@@ -43,7 +43,7 @@ export const selectFailingEndpoint = (db: Queryable, account_id: string) =>
        and w.ended_at is null
        and w.last_failure_at > coalesce(w.last_delivered_at, '-infinity')`)
 
-/** Events since a time that were given up and not accepted by sending them again. */
+/** Events since a time that were given up and not accepted when they were sent again. */
 export const selectGivenUp = (db: Queryable, account_id: string, sinceMs: number) =>
   db.one<{ events: number; last_at: Date | null }>(sql`
     select count(*) as events, max(d.done_at) as last_at
@@ -68,7 +68,7 @@ export interface LeavingItem {
   readonly percent: number
 }
 
-/** Items of the latest orders that leave the store soon, the next one first. */
+/** Items of the latest orders that soon leave the store, the next one first. */
 export const selectLeavingItems = (
   db: Queryable,
   account_id: string,

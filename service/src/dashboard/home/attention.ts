@@ -21,12 +21,12 @@ const DAY_MS = 24 * HOUR_MS
 const GIVEN_UP_SHOWN_MS = DAY_MS
 const NONE_GIVEN_UP = { events: 0, last_at: null }
 const DAYS_LEFT_LOW = 5
-/** An order waits unusually long when it has waited this long, and much longer than orders take at present. */
+/** An order waits unusually long when it has waited this long, and much longer than orders usually take at present. */
 const WAITING_MS_MIN = 10 * 60_000
 const WAITING_FACTOR = 4
 const LEAVING_WITHIN_MS = 7 * DAY_MS
 const LEAVING_ITEMS_MAX = 3
-/** The orders whose items are looked at. */
+/** How many orders' items are checked. */
 const LATEST_ORDERS = 200
 
 export interface Circumstances {
@@ -39,7 +39,7 @@ export interface Circumstances {
   readonly nowMs: number
 }
 
-/** What a person should look at, from the state of the store and of the account; the most urgent first. */
+/** What a person should check, from the state of the store and of the account; the most urgent first. */
 export async function readAttention(tx: Tx, about: Circumstances): Promise<Attention[]> {
   const { account_id, place, nowMs } = about
   const failing = place.has_endpoint ? await selectFailingEndpoint(tx, account_id) : undefined
@@ -91,7 +91,7 @@ function closed({ is_open, reason, since, opens_at }: StoreNow): Attention[] {
   return is_open ? [] : [{ kind: 'store_closed', reason, since, opens_at }]
 }
 
-/** A closing of the next day; those further ahead are on the page about the store. */
+/** A planned closing within the next day; later ones are on the page about the store. */
 function planned({ is_open, windows }: StoreNow, nowMs: number): Attention[] {
   if (!is_open) return []
   return windows
@@ -128,7 +128,7 @@ function failingEntry({ error, status, since, waiting, soonest_at, ...oldest }: 
   }
 }
 
-/** When a delivery that keeps failing gets its last attempt, at the earliest: waits may be lengthened a little. */
+/** The earliest time of the last attempt for a delivery that keeps failing: waits may be lengthened a little. */
 function lastAttemptAt({
   attempts,
   created_at,

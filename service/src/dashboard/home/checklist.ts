@@ -2,16 +2,16 @@ import type { Home } from '@shopwire/contract/dashboard'
 import { type Queryable, sql, type Tx } from '../../platform/database/db.ts'
 import { type Place, selectFirstDelivered } from './home-queries.ts'
 
-/** When the first signed request and the first quote of an account were seen; null: none was. */
+/** When the first signed request and the first quote of an account were seen; null when there was none. */
 export interface FirstCalls {
   readonly call_at: Date | null
   readonly quote_at: Date | null
 }
 
-/** Orders among which the first delivered one is looked for; an account with more is past its first steps. */
+/** How many orders are searched for the first delivered one; an account with more is past its first steps. */
 const FIRST_ORDERS = 100
 
-/** What is left to do before the first delivered order; null once there is one. A later step counts as proof of the earlier ones. */
+/** The steps that remain before the first delivered order; null once there is one. A later step counts as proof of the earlier ones. */
 export async function readChecklist(
   tx: Tx,
   account_id: string,

@@ -4,7 +4,7 @@ import { type OrderGroup, secondsOfStep, type WebhookHour } from './home-queries
 
 const HISTOGRAM_STEPS = 24
 export const HOURS = 24
-/** The present burn is the average of so many days before today. */
+/** The present burn is the average over this many days before today. */
 const BURN_DAYS = 7
 const DAY_MS = 86_400_000
 
@@ -26,8 +26,8 @@ export function spendOf({ days, isComplete }: AccountDays, nowMs: number): Home[
 }
 
 /**
- * What a day costs: the average of the last seven days before today, or of those since the first order. On the first day it is what
- * was spent so far. Null when nothing was spent.
+ * What a day costs: the average of the last seven days before today, or of the days since the first order. On the first day it is
+ * what was spent so far. Null when nothing was spent.
  */
 export function burnOf({ days }: Home['spend'], balance_cents: number): Omit<Home['burn'], 'alert_cents'> {
   const net = ({ order_cents, refund_cents }: Home['spend']['days'][number]) => order_cents - refund_cents
@@ -67,7 +67,7 @@ function byHour(rows: readonly OrderGroup[], hours: number): number[] {
   return counts
 }
 
-/** The histogram ends a little after the time within which 95 of 100 were delivered; its last step holds all that took longer. */
+/** The histogram ends a little above the time within which 95 of 100 were delivered; its last step contains all slower ones. */
 export function deliveryOf(groups: readonly OrderGroup[]): Home['delivery'] {
   const byStep = new Map<number, number>()
   for (const { step, orders } of groups) if (step !== null) byStep.set(step, (byStep.get(step) ?? 0) + orders)

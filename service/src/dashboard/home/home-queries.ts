@@ -1,7 +1,7 @@
 import { type Queryable, sql } from '../../platform/database/db.ts'
 import { idFloor } from '../../platform/text/ids.ts'
 
-/** Orders of one hour and status that took about the same time to be delivered. */
+/** Orders of one hour and status with about the same time to delivery. */
 export interface OrderGroup {
   /** Since `todayMs`; null for orders before it. */
   readonly hour: number | null
@@ -50,7 +50,7 @@ export interface WebhookHour {
   readonly failed: number
 }
 
-/** Events since a time, by hours since then, and what became of them at whichever endpoint they were for. */
+/** Events since a time, by hours since then, and their results at whichever endpoint they were for. */
 export const selectWebhookHours = (db: Queryable, account_id: string, sinceMs: number) =>
   db.many<WebhookHour>(sql`
     select floor(date_part('epoch', created_at - ${new Date(sinceMs)}::timestamptz) / 3600)::integer as hour,
@@ -80,7 +80,7 @@ export const selectPlace = (db: Queryable, account_id: string) =>
       join balances b on b.account_id = a.id
      where a.id = ${account_id}`)
 
-/** An order that was delivered among the first ones. */
+/** Whether one of the first orders was delivered. */
 export const selectFirstDelivered = (db: Queryable, account_id: string, lookedAt: number) =>
   db.maybeOne<{ delivered_at: Date }>(sql`
     select delivered_at

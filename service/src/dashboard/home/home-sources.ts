@@ -45,7 +45,7 @@ async function readUnusedKeys(tx: Queryable, account_id: string, nowMs: number) 
   }))
 }
 
-/** Written by API processes some seconds later. A key without an address was last used before uses were recorded, if at all. */
+/** Written by API processes some seconds later. A key without an address was last used before addresses were recorded, if at all. */
 function selectFirstCalls(db: Queryable, account_id: string) {
   return db.one<FirstCalls>(sql`
     select coalesce((select min(last_used_at) from key_usage where account_id = ${account_id}),
@@ -55,7 +55,7 @@ function selectFirstCalls(db: Queryable, account_id: string) {
      where account_id = ${account_id}`)
 }
 
-/** A passkey is one by itself. */
+/** A passkey counts as a second factor. */
 const selectSecondFactor = (db: Queryable, person_id: string) =>
   db.one<{ has_second_factor: boolean }>(sql`
     select exists (select from people where id = ${person_id} and has_totp)

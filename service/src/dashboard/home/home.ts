@@ -26,7 +26,7 @@ export interface HomeSources {
   /** The balance below which a mail is sent; null when none is set. */
   alertCents(tx: Tx, account_id: string): Promise<number | null>
   firstCalls(tx: Tx, account_id: string): Promise<FirstCalls>
-  /** Keys that can be revoked, a second factor that is missing. */
+  /** Keys that can be revoked, and a missing second factor. */
   attention(tx: Tx, member: Member, nowMs: number): Promise<readonly Attention[]>
 }
 
@@ -34,18 +34,18 @@ export interface HomeDeps {
   readonly db: Db
   readonly installation: Installation
   readonly sources: HomeSources
-  /** How old sums over a whole day may be at most, for an account in which they take long. 0: nothing is remembered. */
+  /** How old sums over a whole day may be at most, for an account where they are slow. 0: nothing is cached. */
   readonly figuresAgeMsMax?: number
 }
 
 const DAY_MS = 86_400_000
 const LATEST = 6
-/** A day of 25 hours, and a clock that is an hour wrong. */
+/** A day of 25 hours, plus a clock that is off by an hour. */
 const TODAY_MS_MAX = 26 * 3_600_000
 const FIGURES_AGE_MS_MAX = 5_000
-/** The same for every account, and asked for by every page. */
+/** The same for every account, and requested by every page. */
 const STORE_AGE_MS = 1_000
-/** Days ahead, so a minute does not matter; looking through the latest orders for it does. */
+/** Days ahead, so a minute does not matter; searching the latest orders for it does. */
 const LEAVING_AGE_MS = 60_000
 
 export function homeArea({

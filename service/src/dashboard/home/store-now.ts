@@ -3,13 +3,13 @@ import { listStoreWindows, readStoreState } from '../../catalogue/store-state.ts
 import type { Queryable } from '../../platform/database/db.ts'
 import { readWorkers } from '../../platform/jobs/worker-heartbeats.ts'
 
-/** What a process knows of its installation. */
+/** What a process knows about its installation. */
 export interface Installation {
   readonly version: string
   readonly docs_url: string | null
 }
 
-/** Whether the store takes orders, why not and until when, as far as it is known. */
+/** Whether the store takes orders; if not, why, and until when, as far as it is known. */
 export async function readStoreNow(db: Queryable, installation: Installation): Promise<StoreNow> {
   const state = await readStoreState(db)
   const windows = await listStoreWindows(db)
@@ -21,7 +21,7 @@ export async function readStoreNow(db: Queryable, installation: Installation): P
     is_open: is_open_now,
     reason: is_open_now ? null : reason,
     since: (is_open && current ? current.closes_at : state.changed_at).toISOString(),
-    // An operator who closed the store opens it again; nobody has said when.
+    // // An operator who closed the store opens it again; the time is unknown.
     opens_at: is_open && !is_open_now ? (current?.opens_at.toISOString() ?? null) : null,
     windows: windows
       .filter(({ closes_at }) => closes_at > now)

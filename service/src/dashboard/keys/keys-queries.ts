@@ -1,7 +1,7 @@
 import type { Scope } from '@shopwire/contract'
 import { type Queryable, sql } from '../../platform/database/db.ts'
 
-/** A key with what is known of its use. */
+/** A key with its recorded use. */
 export interface KeyRow {
   readonly id: string
   readonly name: string
@@ -16,7 +16,7 @@ export interface KeyRow {
   readonly last_address: string | null
 }
 
-/** Live ones first, newest first; then the revoked ones that ended last. With an id only that one. */
+/** Live ones first, newest first; then revoked ones, the last revoked first. With an id only that key. */
 export const selectKeys = (db: Queryable, account_id: string, id: string | null, limit: number) =>
   db.many<KeyRow>(sql`
     select k.id, k.name, k.scopes, k.created_at, k.created_by_name, k.revoked_at, k.rotated_from, r.id as replaced_by,
@@ -36,7 +36,7 @@ export const selectKeys = (db: Queryable, account_id: string, id: string | null,
       left join key_last_uses l on l.account_id = k.account_id and l.key_id = k.id
      order by k.revoked_at desc nulls first, k.created_at desc, k.id`)
 
-/** The hours of one key in which it was used, as three lists of one length. Hours are counted since 1970. */
+/** The hours in which one key was used, as three lists of the same length. Hours are counted since 1970. */
 export interface KeyHours {
   readonly key_id: string
   readonly hours: readonly number[]

@@ -31,7 +31,7 @@ export interface KeysDeps {
   readonly act: MemberAct
   readonly keyring: Keyring
   readonly cell: string
-  /** Of the API, for snippets: `https://api.shop.example/v1`. */
+  /** The base URL of the API, for snippets: `https://api.shop.example/v1`. */
   readonly apiUrl: string
   /** Opened only when a key is revoked. */
   admission(): Promise<Admission>
@@ -43,12 +43,12 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 /** Live and revoked together. */
 const LISTED_MAX = 500
-/** A mistake in a script must not fill the table; operators are not bound by it. */
+/** Keeps a faulty script from filling the table; operators are not limited. */
 const LIVE_MAX = 100
 const DAYS_SHOWN = 30
 const ADDRESSES_MAX = 20
 
-/** The account's API keys, for the people of the account. */
+/** The account's API keys, for its members. */
 export const keysArea = (deps: KeysDeps): Area<typeof keysRoutes> => ({
   listKeys: ({ member: { account_id }, nowMs }) =>
     inAccount(deps.db, account_id, async (tx) => {
@@ -148,7 +148,7 @@ async function newKey(
   return { key: presentKey(row, undefined, nowMs), secret, base_url: apiUrl }
 }
 
-/** A key that is rotating out directly after the one that replaces it, however old it is. */
+/** Puts a key that is rotating out directly after the one that replaces it, however old it is. */
 function besideReplacements(rows: readonly KeyRow[]): KeyRow[] {
   const isHere = new Set(rows.map(({ id }) => id))
   const isMoved = ({ revoked_at, replaced_by }: KeyRow) =>
@@ -180,7 +180,7 @@ async function refuseTooMany(tx: Queryable, account_id: string): Promise<void> {
   if (live < LIVE_MAX) return
   throw refuse(
     'conflict',
-    `This account has ${live} live keys, and ${LIVE_MAX} is the most. Revoke those that are not used, then try again.`,
+    `This account has ${live} live keys, and ${LIVE_MAX} is the limit. Revoke those that are not used, then try again.`,
   )
 }
 

@@ -24,29 +24,29 @@ export interface TokenEventsDeps {
 }
 
 export interface TokenEvents {
-  /** Resolves once it is known what came before: everything after that is sent. */
+  /** Resolves once it is known which events came before: all later ones are sent. */
   open(caller: TokenCaller, from: StreamStart): Promise<Readable>
   count(): number
   start(): void
-  /** Ends all streams; the command line connects again, to another process, and continues where it was. */
+  /** Ends all streams; the command line reconnects, to another process, and continues where it was. */
   stop(): Promise<void>
 }
 
 export interface StreamStart {
-  /** The last event that the reader has, when it connects again. */
+  /** The last event that the reader has, when it reconnects. */
   readonly last_event_id: string | undefined
   readonly address: string
   readonly request_id: string
 }
 
 const LOOK_EVERY_MS = 1_000
-/** Now and then without a sign of change as well: the numbers that show changes look at the newest events only. */
+/** Now and then even without a sign of change: the numbers that show changes only look at the newest events. */
 const LOOK_ANYWAY_MS = 15_000
-/** Shorter than the time after which the edge, and most proxies, close a connection on which nothing moves. */
+/** Shorter than the time after which the edge, and most proxies, close an idle connection. */
 const HEARTBEAT_MS = 10_000
-/** Ids follow the time at which an event was made, not the one at which it was committed. No transaction lasts this long. */
+/** Ids follow the time at which an event was made, not the time of its commit. No transaction lasts this long. */
 const LATE_MS_MAX = 60_000
-/** How far back a reader that was away can continue. */
+/** How far back a reader that was disconnected can continue. */
 const REPLAY_MS_MAX = 86_400_000
 const EVENTS_PER_LOOK = 100
 const STREAMS_PER_ACCOUNT_MAX = 10
@@ -55,11 +55,11 @@ const STREAMS_MAX = 1_000
 interface Stream extends StreamStart {
   readonly caller: TokenCaller
   readonly readable: Readable
-  /** Events with a smaller id are over. */
+  /** Events with a smaller id are done. */
   fromId: string
-  /** Ids after `fromId` that were sent, or were there before the stream. */
+  /** Ids after `fromId` that were sent, or existed before the stream. */
   readonly seen: Set<string>
-  /** What was there before is known; until then nothing is sent. */
+  /** The earlier events are known; until then nothing is sent. */
   isPrimed: boolean
   version: string | undefined
   lookedMs: number
@@ -67,10 +67,10 @@ interface Stream extends StreamStart {
   isReady: boolean
 }
 
-/** An account's webhook events as they happen, for `shopwire listen`. They are read only: deliveries go on as ever. */
+/** An account's webhook events as they happen, for `shopwire listen`. They are only read: deliveries continue as usual. */
 export function createTokenEvents({ db, keyring, clock, onError }: TokenEventsDeps): TokenEvents {
   const streams = new Set<Stream>()
-  // Opening links needs the keyring alone; the vault's own key is for storing new ones.
+  // // Opening links needs only the keyring; the vault's own key is for storing new ones.
   const vault = createLinkVault(db, keyring)
 
   async function open(caller: TokenCaller, start: StreamStart): Promise<Readable> {
@@ -100,7 +100,7 @@ export function createTokenEvents({ db, keyring, clock, onError }: TokenEventsDe
       }),
     }
     streams.add(stream)
-    // Who continues gets what came meanwhile; who begins gets what comes from now on.
+    // // A reader that continues gets the events it missed; a new one gets events from now on.
     if (sinceMs === undefined) {
       const before = await inAccount(db, caller.account_id, (tx) =>
         selectEventIds(tx, caller.account_id, stream.fromId),
@@ -153,7 +153,7 @@ export function createTokenEvents({ db, keyring, clock, onError }: TokenEventsDe
       const version = byAccount.get(stream.caller.account_id)
       const isDue = version !== stream.version || nowMs - stream.lookedMs >= LOOK_ANYWAY_MS
       if (!stream.isPrimed) continue
-      // An event that cannot be read must not hold up the streams of others.
+      // // An event that cannot be read must not hold up other streams.
       const isDone = stream.isReady && isDue && (await look(stream).catch(reported))
       if (isDone) stream.version = version
       if (nowMs - stream.lastWriteMs >= HEARTBEAT_MS) {
@@ -173,7 +173,7 @@ export function createTokenEvents({ db, keyring, clock, onError }: TokenEventsDe
     const { caller, seen } = stream
     const startedMs = clock.nowMs()
     const rows = await inAccount(db, caller.account_id, async (tx) => {
-      // As with webhooks, what happens meanwhile is sent when the account is resumed.
+      // // As with webhooks, events of a suspended account are sent when it is resumed.
       if ((await getAccount(tx, caller.account_id)).status !== 'active') return undefined
       const events = await selectEvents(tx, caller.account_id, stream.fromId, [...seen])
       const made: { event: EventRow; streamed: StreamedEvent }[] = []
@@ -264,7 +264,7 @@ async function present(
   }
 }
 
-/** The same body with a placeholder for each link; undefined when it has none. The name can never lead anywhere (RFC 6761). */
+/** The same body with a placeholder for each link; undefined when it has none. The placeholder's host name never resolves (RFC 6761). */
 function withMaskedLinks(body: string): string | undefined {
   const event = JSON.parse(body) as { data: { order?: { links?: string[] } } }
   const { order } = event.data
@@ -287,7 +287,7 @@ const recordLinks = (tx: Tx, { caller, address, request_id }: Stream, event: Eve
 function tooMany() {
   return new Refusal(
     'rate_limited',
-    `An account may be listened to by ${STREAMS_PER_ACCOUNT_MAX} command lines at once. Stop one of them.`,
+    `At most ${STREAMS_PER_ACCOUNT_MAX} command lines may listen to one account at a time. Stop one of them.`,
     {},
     { 'retry-after': '60' },
   )

@@ -4,7 +4,7 @@ import { inAccount } from '../../platform/database/account-scope.ts'
 import type { Db } from '../../platform/database/db.ts'
 import { refuse } from '../../platform/trouble.ts'
 
-/** What an idempotency key, or the one of an order, bought and cost. `named` is a raw path segment. */
+/** What an idempotency key, or the key of an order, bought, and what it cost. `named` is a raw path segment. */
 export function proofFor(
   db: Db,
   account_id: string,
@@ -17,7 +17,7 @@ export function proofFor(
     if (proof.orders.length === 0 && proof.attempts.length === 0)
       throw refuse(
         'not_found',
-        'This account has no order with this id or idempotency key, and no attempt with that key is recorded. Compare it with your own log: upper and lower case differ.',
+        'This account has no order with this id or idempotency key, and no attempt with that key is recorded. Compare it with your own log: keys are case-sensitive.',
       )
     return { ...proof, summary: summaryOf(proof) }
   })

@@ -24,7 +24,7 @@ export const insertToken = (tx: Tx, token: NewTokenRow) =>
     values (${token.account_id}, ${token.id}, ${token.person_id}, ${token.name}, ${token.token_hash}, ${token.rights},
             ${token.with_links}, ${token.created_at}, ${token.expires_at})`)
 
-/** Newest first. With an id only that one. */
+/** Newest first. With an id only that token. */
 export const selectTokens = (
   db: Queryable,
   account_id: string,
@@ -66,7 +66,7 @@ export const updateTokenUsed = (tx: Tx, account_id: string, id: string, at: Date
        and id = ${id}
        and (last_used_at is null or last_used_at < ${unlessAfter})`)
 
-/** Those of these tokens that can be used now, whatever account they belong to. */
+/** Which of these tokens are usable now, whatever account they belong to. */
 export const findTokens = (db: Queryable, hashes: readonly Buffer[]) =>
   db.many<{ token_hash: Buffer; account_id: string; id: string }>(sql`
     select token_hash, account_id, id
@@ -78,7 +78,7 @@ export interface TokenFacts {
   readonly rights: readonly TokenRight[]
   readonly with_links: boolean
   readonly account_name: string
-  /** Of the account's webhook, if it has one. */
+  /** The URL of the account's webhook, if it has one. */
   readonly endpoint_url: string | null
 }
 

@@ -30,7 +30,7 @@ export interface TokensDeps {
   readonly db: Db
   readonly act: MemberAct
   readonly mailOwners: MailOwners
-  /** Of the dashboard, which the token is sent to. */
+  /** The origin of the dashboard, to which the token is sent. */
   readonly origin: string
 }
 
@@ -39,7 +39,7 @@ const MINUTE_MS = 60_000
 const NAME_LENGTH_MAX = 100
 const LISTED_MAX = 100
 
-/** The personal access tokens of the person who asks, in the account they are in. */
+/** The personal access tokens of the signed-in person, in their current account. */
 export const tokensArea = (deps: TokensDeps): Area<typeof tokensRoutes> => ({
   listTokens: ({ member: { account_id, person_id }, nowMs }) =>
     inAccount(deps.db, account_id, async (tx) => {
@@ -81,7 +81,7 @@ export const tokensArea = (deps: TokensDeps): Area<typeof tokensRoutes> => ({
           text:
             `${member.person_name} (${member.email}) did this from ${member.address} at ${now.toISOString()}.\n\n` +
             `It may be used until ${row.expires_at.toISOString()} for: ${rights.join(', ')}${with_links ? ', gift links included' : ''}. ` +
-            'It cannot spend.\n\nIf you did not expect this, remove the person from the team: their tokens end with that.\n',
+            'It cannot spend.\n\nIf you did not expect this, remove the person from the team, which also ends their tokens.\n',
         },
         nowMs,
       )
@@ -125,14 +125,14 @@ function presentToken(row: TokenRow, nowMs: number): PersonalToken {
   }
 }
 
-/** Who sent a token, and what it may be used for. */
+/** The sender of a token, and what it may be used for. */
 export interface TokenCaller extends TokenFacts {
   readonly account_id: string
   readonly token_id: string
   readonly token_hash: Buffer
 }
 
-/** From the text of a token, or refuses: unknown, expired, revoked, or its person is no longer in the account. */
+/** From the text of a token; refuses one that is unknown, expired or revoked, or whose person has left the account. */
 export async function callerOfToken(
   db: Db,
   token: string | undefined,

@@ -21,33 +21,36 @@ export interface LiveDeps {
 export interface Live {
   readonly area: Area<typeof liveRoutes>
   open(): number
-  /** Ends the streams that somebody who has left has here, without waiting until that is seen in the database. */
+  /** Ends the streams of a person who has left, without waiting until the database shows it. */
   endOf(account_id: string, person_id: string): void
   start(): void
-  /** Ends all streams; browsers connect again, to another process. */
+  /** Ends all streams; browsers reconnect, to another process. */
   stop(): Promise<void>
 }
 
 const LOOK_EVERY_MS = 1_000
-/** When a look takes long, because the database is busy or very many pages are open, the next one waits so many times as long. */
+/**
+ * When a poll takes long, because the database is busy or very many pages are open, the pause before the next one is this many
+ * times as long.
+ */
 const PAUSE_PER_LOOK_TIME = 50
 const LOOK_PAUSE_MS_MAX = 5_000
 /**
- * A page reads again whenever it is told, so this is how often pages of this process read because of changes. However many accounts
- * change all the time, that stays a small part of a core; each of the pages then waits longer.
+ * A page reads again whenever it gets a hint, so this limits how often the pages of this process read. However many accounts change
+ * all the time, that stays a small part of a core; each page then waits longer.
  */
 const HINTS_PER_LOOK_MAX = 20
-/** For a page whose account changes all the time. The first changes after a while are told at once. */
+/** For a page whose account changes all the time. The first changes after a quiet time are sent at once. */
 const HINT_EVERY_MS = 5_000
 const HINTS_AT_ONCE = 3
-/** Whoever was removed is out within a second, also where another process has removed them. */
+/** A removed person is out within a second, even if another process removed them. */
 const LOOK_WHO_IS_IN_EVERY_MS = 400
-/** Shorter than the time after which the edge, and most proxies, close a connection on which nothing moves. */
+/** Shorter than the time after which the edge, and most proxies, close an idle connection. */
 const HEARTBEAT_EVERY_MS = 15_000
 const STREAMS_PER_PERSON_MAX = 20
 const STREAMS_MAX = 4_000
 const ACCOUNTS_PER_STATEMENT = 500
-/** After a lost connection the browser waits this long, so that a restarted process is not asked by all at once. */
+/** After a lost connection the browser waits this long, so that not all reconnect to a restarted process at once. */
 const RETRY_MS = 2_000
 const RETRY_SPREAD_MS = 3_000
 const ENDED = `event: ${liveEvents.ended}\ndata: {}\n\n`
@@ -55,26 +58,26 @@ const ENDED = `event: ${liveEvents.ended}\ndata: {}\n\n`
 interface Stream {
   readonly member: Member
   readonly readable: Readable
-  /** What the browser is known to have seen; undefined for one that comes back, until the account was looked at. */
+  /** The versions that the browser is known to have; undefined for one that reconnects, until its account was polled. */
   seen: AccountVersions | undefined
   readonly last_event_id: string | undefined
   lastWriteMs: number
-  /** Each hint moves it on by `HINT_EVERY_MS`, from now at the earliest; too far ahead, the page has to wait. */
+  /** Each hint moves it on by `HINT_EVERY_MS`, from now at the earliest; when it is too far ahead, the page has to wait. */
   hintsUsedToMs: number
-  /** Whether the connection takes more. Changes meanwhile are found later: the versions that were seen stay. */
+  /** Whether the connection can take more data. Changes meanwhile are found later, because the versions are kept. */
   isReady: boolean
 }
 
 /**
- * Tells open pages what has changed, so that they read it again. The process looks at all watched accounts with one statement per
- * second, less often when that takes long; nothing that sells is asked to announce anything. It decides how often a page is told, and
- * so how often it reads: what was not told yet is told later, all of it together.
+ * Tells open pages what has changed, so that they read it again. The process polls all watched accounts with one statement per
+ * second, less often when that is slow; no purchase or delivery has to announce anything. It limits how often a page gets a hint,
+ * and so how often it reads: changes that were held back are sent later, all together.
  */
 export function createLive({ db, clock, sessions, onError }: LiveDeps): Live {
   const streams = new Set<Stream>()
   const perPerson = new Map<string, number>()
 
-  /** What changes from here on is told, however long it takes until the next look: the page reads at the same time. */
+  /** Changes from here on lead to a hint, however long it takes until the next poll: the page reads at the same time. */
   async function openNow(member: Member, last_event_id: string | undefined): Promise<Readable> {
     if (last_event_id !== undefined) return open(member, last_event_id)
     const [versions] = await readVersions(db, [member.account_id])
@@ -145,7 +148,7 @@ export function createLive({ db, clock, sessions, onError }: LiveDeps): Live {
       for (const row of rows) byAccount.set(row.account_id, row)
     }
     const nowMs = clock.nowMs()
-    // Whoever was told least lately comes first: a page of a quiet account does not wait for those of busy ones.
+    // // The page whose last hint is the oldest comes first: a page of a quiet account does not wait for those of busy ones.
     const all = [...streams].sort((a, b) => a.hintsUsedToMs - b.hintsUsedToMs)
     let left = HINTS_PER_LOOK_MAX
     for (const stream of all) {
@@ -208,12 +211,12 @@ function changed(before: AccountVersions, now: AccountVersions): LiveTopic[] {
   return liveTopics.filter((topic) => before[topic] !== now[topic])
 }
 
-/** What a browser that was away has missed is unknown: it reads everything again, unless nothing has changed. */
+/** What a disconnected browser has missed is unknown: it reads everything again, unless nothing has changed. */
 function sinceBefore({ last_event_id }: Stream, versions: AccountVersions): readonly LiveTopic[] {
   return last_event_id === undefined || last_event_id === idOf(versions) ? [] : liveTopics
 }
 
-/** The id without a hint: a browser that connects again later can say where it was. */
+/** The id without a hint: a browser that reconnects later can send it. */
 function bareId(versions: AccountVersions): string {
   return `id: ${idOf(versions)}\ndata\n\n`
 }
@@ -230,7 +233,7 @@ function idOf(versions: AccountVersions): string {
 function tooMany() {
   return new Refusal(
     'rate_limited',
-    'Too many pages are open. Close some of them; this one works, but has to be reloaded to show changes.',
+    'Too many pages are open. Close some of them. This one works, but has to be reloaded to show changes.',
     {},
     { 'retry-after': '60' },
   )

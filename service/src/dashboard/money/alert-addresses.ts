@@ -21,7 +21,7 @@ export interface AlertAddressDeps {
 
 type AlertAddressHandlers = Pick<Area<typeof moneyRoutes>, 'addAlertAddress' | 'removeAlertAddress'>
 
-/** Who outside the team gets the balance alerts, once they have said so. */
+/** Addresses outside the team that get the balance alerts, once they have confirmed. */
 export const alertAddressArea = ({
   act,
   keyring,
@@ -31,7 +31,7 @@ export const alertAddressArea = ({
   async addAlertAddress({ member, body, nowMs }) {
     const { account_id } = member
     const email = tidyEmail(body.email)
-    // Before the transaction: it is counted on a connection of its own, also when nothing comes of it.
+    // // Before the transaction: the attempt is counted on a separate connection, even if the action then fails.
     await attempts.count(alertMailNames(account_id, email), nowMs)
     return act(member, 'balance.add_alert_address', async (tx) => {
       const known = await selectAddresses(tx, account_id)

@@ -30,7 +30,7 @@ export interface MoneyDeps extends TopUpDeps, AlertAddressDeps {
 }
 
 const DAY_MS = 86_400_000
-/** A page that looks for rare amounts stops here and says so, rather than read millions of transfers. */
+/** A search for rare amounts stops after this many rows and says so, rather than read millions of transfers. */
 const SEARCHED_MAX = 100_000
 
 type MoneyFilters = TransferFilter & {
@@ -148,13 +148,13 @@ async function readMonth(tx: Queryable, account_id: string, month: string, nowMs
 }
 
 function runsOutOn(days_left: number | null, nowMs: number): string | null {
-  // Nobody plans for a day in ten years.
+  // // A forecast for a day in ten years is useless.
   return days_left === null || days_left > 3_650
     ? null
     : new Date(nowMs + days_left * DAY_MS).toISOString().slice(0, 10)
 }
 
-/** The positions that month, from and to leave; the narrowest of them. */
+/** The positions that remain after month, from and to; the narrowest range of them. */
 async function rangeOf(
   tx: Queryable,
   account_id: string,

@@ -1,7 +1,7 @@
 import { monthOf } from '../../platform/text/months.ts'
 import { refuse } from '../../platform/trouble.ts'
 
-/** A month from the account's first one to the present one. */
+/** A month between the account's first and the present one. */
 export function knownMonth(month: string | undefined, account_created_at: Date, nowMs: number): string {
   const present = monthOf(new Date(nowMs))
   if (month === undefined) return present

@@ -13,7 +13,10 @@ export interface StatementRange {
   readonly to_seq: number
 }
 
-/** Oldest first, as bookkeeping reads it, in chunks: a statement may have millions of lines. Transfers never change, so no snapshot is needed. */
+/**
+ * Oldest first, as bookkeeping expects, in chunks: a statement may have millions of lines. Transfers never change, so no snapshot
+ * is needed.
+ */
 export async function* statementCsv(
   db: Db,
   account_id: string,

@@ -7,7 +7,7 @@ import type { Db } from '../../platform/database/db.ts'
 import { monthRange } from '../../platform/text/months.ts'
 import { decimal, type StatementRange, statementChunks } from './statement-csv.ts'
 
-/** More lines than this make a file of hundreds of pages that nobody reads and that takes long to make: orders are then added up by day. */
+/** More lines than this would make a file of hundreds of pages that takes long to make: orders are then added up by day. */
 export const LINES_MAX = 20_000
 
 export interface Statement {
@@ -36,7 +36,7 @@ const HAIRLINE = '#d3d2cc'
 const COLUMNS = { time: 48, entry: 146, reference: 226, amount: 392, balance: 472, width: 75 }
 const KINDS = { order: 'Order', refund: 'Refund', funding: 'Top-up', adjustment: 'Adjustment' } as const
 
-/** One month as a file to keep: A4, black on white, every line with the balance after it. Pages are made as they are read. */
+/** One month as a file: A4, black on white, every line with the balance after it. Pages are made while the download is read. */
 export function statementPdf(db: Db, statement: Statement, linesMax = LINES_MAX): AsyncIterable<Buffer> {
   const { account, sums, range, made_at } = statement
   const document = new PdfDocument({
@@ -65,7 +65,7 @@ async function write(
   source: AsyncIterable<readonly Line[]>,
 ): Promise<void> {
   const { sums, range } = statement
-  // The number of pages has to be known on the first one. Days and their few other lines are read at once.
+  // // The number of pages has to be known on the first one. Days and their few other lines are read at once.
   const known: Line[] = []
   if (!isWhole) for await (const lines of source) known.push(...lines)
   const count = isWhole ? range.to_seq - range.from_seq : known.length
@@ -260,7 +260,7 @@ function group(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ',')
 }
 
-/** The fonts that every reader of PDF has cover Windows-1252 only; anything else would print as another letter. */
+/** The fonts that every PDF reader has cover only Windows-1252; any other letter would print as a different one. */
 function plain(text: string): string {
   return text.replace(/[^\x20-\x7e\xa0-\xff€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]/gu, '?')
 }

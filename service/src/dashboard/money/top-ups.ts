@@ -25,7 +25,7 @@ export interface FundingOptions {
   readonly card?: PaymentProvider | undefined
   readonly min_cents: number
   readonly max_cents: number
-  /** Whom customers ask when there is no way here. */
+  /** Whom customers should contact when the dashboard offers no way to pay. */
   readonly contact?: string | undefined
 }
 
@@ -35,12 +35,12 @@ export interface TopUpDeps {
   readonly funding: FundingOptions
 }
 
-/** Anybody could fill an operator's list, or a provider's, with wishes that are never paid. */
+/** Otherwise anybody could fill the operators' list, or the provider's, with top-ups that are never paid. */
 const PENDING_MAX = 20
 
 type TopUpHandlers = Pick<Area<typeof moneyRoutes>, 'getFunding' | 'listTopUps' | 'getTopUp' | 'startTopUp'>
 
-/** Asking for a top-up. Nothing here credits one: the database does not let the dashboard's role do that. */
+/** Requesting a top-up. Nothing here credits one: the database does not let the dashboard's role do that. */
 export const topUpArea = ({ db, act, funding }: TopUpDeps): TopUpHandlers => {
   const { bank, card, min_cents, max_cents, contact } = funding
   const providers: ProviderName[] = [...(bank ? ['bank' as const] : []), ...(card ? ['stripe' as const] : [])]
@@ -82,7 +82,8 @@ export const topUpArea = ({ db, act, funding }: TopUpDeps): TopUpHandlers => {
       })
       const id = newId('top', nowMs)
       const reference = newReference()
-      // Before the transaction: none is open while the provider answers. A page without a row is never shown to anybody and expires.
+      // // Before the transaction: no transaction may be open while the provider answers. A page without a row is never shown and
+      // expires.
       const page =
         provider === 'stripe'
           ? await card?.open({
@@ -126,7 +127,7 @@ export const topUpArea = ({ db, act, funding }: TopUpDeps): TopUpHandlers => {
     if (amount_cents >= min_cents && amount_cents <= max_cents) return
     throw refuse(
       'invalid_request',
-      `A top-up is between ${min_cents} and ${max_cents} cents here; ${amount_cents} were asked for. Nothing was started.`,
+      `A top-up is between ${min_cents} and ${max_cents} cents here; ${amount_cents} were requested. Nothing was started.`,
     )
   }
 }

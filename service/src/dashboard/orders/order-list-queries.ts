@@ -19,21 +19,21 @@ export interface ListedOrder {
 export type From = { readonly before?: string | undefined; readonly after?: string | undefined }
 
 /**
- * Rows that are looked at for one page. A filter that few orders pass would otherwise read millions; the person is shown how far the
- * search has come, and can go on.
+ * How many rows are read for one page. A filter that few orders pass would otherwise read millions; the person sees how far the
+ * search has come, and can continue it.
  */
 const LOOKED_AT_MAX = 10_000
-/** Every row costs a look at its lines. */
+/** For filters that have to read the lines of every order. */
 const LOOKED_AT_WITH_ITEM_MAX = 2_000
-/** Only ids are read, from the index. */
+/** For filters that read only ids, from the index. */
 const LOOKED_AT_IDS_MAX = 50_000
-/** Counted at most, so that tabs do not slow a page down. */
+/** Counts stop here, so that tabs do not slow a page down. */
 const COUNTED_MAX = 50_000
 
 const ORDER_ID = new RegExp(ORDER_ID_PATTERN)
 const ID_END = new RegExp(`^[0-9a-hjkmnp-tv-z]{${ORDER_ID_END_LENGTH_MIN},26}$`)
 
-/** The end of an order's id, as the pages show it: `cs268m`, `…cs268m`. Undefined when it cannot be one. */
+/** The end of an order's id, as the pages show it: `cs268m`, `…cs268m`. Undefined for any other text. */
 export function idEndIn(q: string): string | undefined {
   const end = q.toLowerCase().replace(/^(ord_)?…?/, '')
   return ID_END.test(end) ? end : undefined
@@ -45,7 +45,7 @@ export interface Wanted extends Omit<OrderFilters, 'q'> {
   readonly id_end?: string
 }
 
-/** What a search text means in this account; undefined when nothing can match. */
+/** What a search text refers to in this account; undefined when nothing can match. */
 export async function resolveSearch(
   db: Queryable,
   account_id: string,
@@ -61,11 +61,11 @@ export async function resolveSearch(
 
 export interface Search {
   readonly rows: readonly ListedOrder[]
-  /** The last id that was looked at, when the search stopped before it had all rows of the page. */
+  /** The last id that was read, when the search stopped before it had all rows of the page. */
   readonly stoppedAt: string | undefined
 }
 
-/** One more row than `limit`, if there are as many; newest first, or with `after` oldest first. */
+/** One row more than `limit`, if there are enough; newest first, or with `after` oldest first. */
 export async function searchOrders(
   db: Queryable,
   account_id: string,
@@ -79,7 +79,7 @@ export async function searchOrders(
   return { rows, stoppedAt: last?.id }
 }
 
-/** Whether rows have to be looked at one by one: an index finds the times and the states that most orders leave soon. */
+/** Whether rows have to be checked one by one: indexes cover only times, and the states that orders soon leave. */
 export function isRare({ status, min_cents, max_cents, key_id, item_id, id_end }: Wanted): boolean {
   const isByRow = [min_cents, max_cents, key_id, item_id, id_end].some((value) => value !== undefined)
   return isByRow || status === 'delivered'
@@ -113,7 +113,7 @@ function selectLastLookedAt(account_id: string, wanted: Wanted, from: From): Sta
   return statement(`${text.ids} ${text.order} offset ${lookedAtMax(wanted) - 1} limit 1`, rangeValues)
 }
 
-/** By status, of the rows that pass the filters; undefined when there are too many to look at. */
+/** By status, of the rows that pass the filters; undefined when there are too many to read. */
 export async function countOrders(
   db: Queryable,
   account_id: string,
@@ -157,7 +157,7 @@ export const countByStatus = (db: Queryable, account_id: string) =>
       from balances b
      where b.account_id = ${account_id}`)
 
-/** At most as many as are counted. */
+/** Capped at the highest number that is counted. */
 export async function countPaid(db: Queryable, account_id: string): Promise<number> {
   const { paid } = await db.one<{ paid: number }>(sql`
     select count(*) as paid
@@ -176,7 +176,7 @@ function lookedAtMax({ item_id, id_end }: Wanted): number {
 }
 
 /**
- * The parts of the statements above. Their text is made of constants of ours; what people enter is in the values.
+ * The parts of the statements above. Their text is made of our own constants; user input is only in the values.
  */
 function parts(account_id: string, wanted: Wanted, { before, after }: From) {
   const values: unknown[] = [account_id]
@@ -209,7 +209,7 @@ function parts(account_id: string, wanted: Wanted, { before, after }: From) {
   const text = {
     range: `select ${COLUMNS} from ${orders} where ${where}`,
     ids,
-    // The ends of ids are compared in the index; only orders that match are read.
+    // // The ends of ids are compared in the index; only orders that match are read.
     lookedAt:
       id_end === undefined
         ? `select ${COLUMNS} from ${orders} where ${where} ${limit}`

@@ -1,7 +1,7 @@
 import type { OrderListRow } from '@shopwire/contract/dashboard'
 import type { ListedOrder } from './order-list-queries.ts'
 
-/** Names in a summary; the rest is counted. */
+/** Names in a summary; the others are counted. */
 const NAMES_MAX = 3
 const NAME_LENGTH_MAX = 60
 

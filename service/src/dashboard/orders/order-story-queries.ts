@@ -20,7 +20,7 @@ export interface StoryEvent {
   }[]
 }
 
-/** Without the addresses that host names resolved to: those are not the account's to see. */
+/** Without the addresses that host names resolved to, which the account may not see. */
 export const selectStoryEvents = (db: Queryable, account_id: string, order_id: string) =>
   db.many<StoryEvent>(sql`
     select e.id as event_id, e.type, e.created_at, d.state, d.next_at,
@@ -44,7 +44,7 @@ export interface RevealRow {
   readonly address: string | null
 }
 
-/** Newest first. Operators' reveals have no account and are not among them. */
+/** Newest first. Operators' reveals have no account and are not included. */
 export const selectReveals = (db: Queryable, account_id: string, order_id: string, limit: number) =>
   db.many<RevealRow>(sql`
     select at, substr(actor, length('person:') + 1) as person_id, coalesce(details ->> 'name', '') as person_name,

@@ -20,10 +20,10 @@ import {
   selectStoryEvents,
 } from './order-story-queries.ts'
 
-/** Reads and reveals of each kind; an order that is read every minute for a year has half a million. */
+/** Limits reads and reveals, each; an order that is read every minute for a year has half a million. */
 const LISTED_MAX = 100
 
-/** Everything about one order but its links. */
+/** Everything about one order except its links. */
 export async function readOrderDetail(tx: Tx, account_id: string, order_id: string): Promise<OrderDetail> {
   const [proof, bought] = await proofOf(tx, account_id, order_id)
   const order = await readWholeOrder(tx, { account_id, order_id })
@@ -77,7 +77,7 @@ export async function readOrderDetail(tx: Tx, account_id: string, order_id: stri
   }
 }
 
-/** The proof of the key that bought this order, and the order as the proof has it. */
+/** The proof of the key that bought this order, and the order as it is in the proof. */
 export async function proofOf(
   tx: Tx,
   account_id: string,
@@ -121,7 +121,7 @@ interface Known {
   readonly links: number
 }
 
-/** Of things that happened in the same millisecond, the cause comes first. */
+/** Of entries in the same millisecond, the cause comes first. */
 const RANK: Record<StoryEntry['kind'], number> = {
   attempt: 0,
   debit: 1,
@@ -164,7 +164,7 @@ function storyOf({ order, bought, proof, events, reads, reveals, links }: Known)
 function attemptEntry(attempt: Proof['attempts'][number], bought: BoughtOrder): StoryEntry {
   const { outcome, status, is_sent, request_id, request_hash, client_address } = attempt
   const isOperator = attempt.actor !== null
-  // Clocks of two processes differ: what bought is never later than what it bought.
+  // // Clocks of two processes differ: an attempt is never later than the order it bought.
   const isLate = outcome === 'bought' && attempt.at > bought.created_at
   return {
     kind: 'attempt',
@@ -192,7 +192,7 @@ function transferEntry(transfer: Proof['debits'][number]): StoryEntry {
   }
 }
 
-/** One entry for each attempt; an event without attempts has one for itself. */
+/** One entry for each attempt; an event without attempts has one entry itself. */
 function eventEntries({ event_id, type, created_at, state, next_at, attempts }: StoryEvent): StoryEntry[] {
   if (attempts.length === 0) return [{ kind: 'event', at: created_at.toISOString(), event_id, type, state }]
   return attempts.map((attempt, n) => ({

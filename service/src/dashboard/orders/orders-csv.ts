@@ -21,8 +21,8 @@ const COLUMNS = [
 ] as const
 
 /**
- * Newest first, chunk by chunk, each in a transaction of its own: a slow download holds no connection. A file that is full ends with a
- * row that says so and where to continue.
+ * Newest first, in chunks, each in a separate transaction: a slow download holds no connection. A full file ends with a row that
+ * says so and where to continue.
  */
 export async function* ordersCsv(
   db: Db,

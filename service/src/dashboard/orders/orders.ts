@@ -50,7 +50,7 @@ export function ordersArea({ db, act, vault, mailOwners }: OrdersDeps): Area<typ
     getOrder: ({ member, id }) =>
       inAccount(db, member.account_id, (tx) => readOrderDetail(tx, member.account_id, id)),
 
-    /** The audit row says who saw which link of which order, and never the link. */
+    /** The audit row records who saw which link of which order, and never the link. */
     revealLink: ({ member, body: { order_id, n } }) =>
       act(member, REVEAL_ACTION, async (tx, nowMs) => {
         const { account_id } = member
@@ -67,7 +67,7 @@ export function ordersArea({ db, act, vault, mailOwners }: OrdersDeps): Area<typ
             text:
               `${member.person_name} (${member.email}) revealed link ${n} of order ${order_id}, ${name}, in the dashboard, from ` +
               `${member.address}. Whoever has seen a link can redeem it. If this is not right, remove the person under Team and ` +
-              'look at the audit log.',
+              'check the audit log.',
           },
           nowMs,
         )
@@ -114,7 +114,7 @@ async function listOrders(
   }
 }
 
-/** Rows newest first, and the cursors of the pages on both sides. */
+/** Rows newest first, and the cursors of the previous and the next page. */
 function pageOf(
   { rows, stoppedAt }: Search,
   { before, after, limit }: { before: string | undefined; after: string | undefined; limit: number },
@@ -142,7 +142,7 @@ async function countsOf(
   if (Object.values(filters).some((value) => value !== undefined)) {
     const wanted = await resolveSearch(tx, account_id, filters)
     if (!wanted) return { all: 0, paid: 0, delivered: 0, cancelled: 0 }
-    // The end of an id is looked for among so many ids that counting would take as long again.
+    // // So many ids are searched for this ending that counting would take as long again.
     const counts = wanted.id_end === undefined ? await countOrders(tx, account_id, wanted) : undefined
     return counts ? { all: counts.paid + counts.delivered + counts.cancelled, ...counts } : none
   }

@@ -10,10 +10,10 @@ export interface OwnerMail {
   readonly text: string
 }
 
-/** Writes to every owner of the member's account, in the transaction of what it reports: both happen, or neither. */
+/** Writes to every owner of the member's account, in the transaction of what it reports, so that both happen or neither does. */
 export type MailOwners = (tx: Tx, member: Member, mail: OwnerMail, nowMs: number) => Promise<void>
 
-/** Also to the owner who acted: it may not have been them. */
+/** Also to the owner who acted: it may have been somebody else with their session. */
 export function createMailOwners(keyring: Keyring): MailOwners {
   return async (tx, { account_id }, mail, nowMs) => {
     for (const { email } of await selectOwners(tx, account_id))

@@ -1,6 +1,6 @@
 import { type Queryable, sql } from '../../platform/database/db.ts'
 
-/** Refuses a login that could do more than the dashboard may: then row-level security would protect nothing. */
+/** Refuses a login that could do more than the dashboard may: row-level security would then protect nothing. */
 export async function assertOwnRole(db: Queryable): Promise<void> {
   const { name, is_too_powerful } = await db.one<{ name: string; is_too_powerful: boolean }>(sql`
     select r.rolname as name,
@@ -11,7 +11,7 @@ export async function assertOwnRole(db: Queryable): Promise<void> {
   if (is_too_powerful) {
     throw new Error(
       `SHOPWIRE_DASHBOARD_DATABASE_URL signs in as ${name}, which can move money or read every account. ` +
-        'Give the dashboard a login of its own that is a member of shopwire_dashboard and of nothing else.',
+        'Give the dashboard a separate login that is a member of shopwire_dashboard and of nothing else.',
     )
   }
 }

@@ -24,15 +24,15 @@ export interface TeamDeps {
   readonly act: MemberAct
   readonly keyring: Keyring
   readonly mailOwners: MailOwners
-  /** Of the dashboard's pages. */
+  /** The origin of the dashboard's pages. */
   readonly origin: string
-  /** After somebody was removed or has left. */
+  /** Called after somebody was removed or has left. */
   onLeft(account_id: string, person_id: string): void
 }
 
 const DONE = { ok: true } as const
 
-/** Who belongs to the account, and as what. */
+/** The members of the account, and their roles. */
 export function teamArea({
   db,
   act,

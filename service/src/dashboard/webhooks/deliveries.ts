@@ -40,7 +40,7 @@ const RANGES = {
   '7d': { barMs: 6 * HOUR_MS, bars: 28 },
 } as const
 
-/** How events reached the account's endpoint, and sending them again. */
+/** How events reached the account's endpoint, and resending them. */
 export const deliveriesArea = ({
   db,
   act,
@@ -69,14 +69,14 @@ export const deliveriesArea = ({
     async listDeliveries({ member: { account_id }, query }) {
       const { limit = DELIVERIES_LIMIT_DEFAULT, before, after } = query
       if (before !== undefined && after !== undefined)
-        throw refuse('invalid_request', 'A page is either before or after a place: leave one of them out.')
+        throw refuse('invalid_request', 'Give before or after, not both: a page has one direction.')
       const from: DeliveryFrom =
         before !== undefined
           ? { before: placeOf(before) }
           : after !== undefined
             ? { after: placeOf(after) }
             : {}
-      // One more than asked for tells whether there is another page.
+      // // One row more than requested shows whether there is another page.
       const found = await inAccount(db, account_id, (tx) =>
         searchDeliveries(tx, account_id, filterOf(query), from, limit + 1),
       )
@@ -132,8 +132,8 @@ const OLD_BARS_KEPT_MS = 30_000
 const OLD_BARS_MAX = 2_000
 
 /**
- * A busy account has tens of thousands of events a day, and every open page counts them again whenever one arrives. Only the last
- * bars are counted then; older ones change when an event is retried, and may be half a minute old.
+ * A busy account has tens of thousands of events a day, and every open page counts them again whenever one arrives. Then only the
+ * latest bars are counted again; older ones change only when an event is retried, and may be half a minute old.
  */
 function barCounter(db: Db) {
   const known = new LRUCache<string, ReturnType<typeof countDeliveries>>({
@@ -190,7 +190,7 @@ function filterOf(query: {
   }
 }
 
-/** Only what was not accepted has an error, and those states have indexes. */
+/** Only rejected deliveries have an error, and those states have indexes. */
 function codeFilter(code: CodeClass | undefined, state: FoundDelivery['state'] | undefined): DeliveryFilter {
   if (code === undefined) return state ? { states: [state] } : {}
   if (code === '2xx') return { states: state === undefined || state === 'delivered' ? ['delivered'] : [] }

@@ -20,7 +20,7 @@ import {
 } from './deliveries-queries.ts'
 import { withoutQuery } from './webhook.ts'
 
-/** Twelve per round; more than any event that somebody did not send again dozens of times. */
+/** Twelve per delivery; more than any event that was not resent dozens of times. */
 const ATTEMPTS_SHOWN_MAX = 200
 const MASK = '••••••••'
 const SIGNATURE_BYTES = 32
@@ -42,7 +42,7 @@ export async function readDelivery(
 ): Promise<DeliveryPage> {
   const event = await selectEvent(tx, account_id, event_id)
   if (!event)
-    throw refuse('not_found', 'There is no such event in this account, or it is older than events are kept.')
+    throw refuse('not_found', 'There is no such event in this account, or it is past the retention of events.')
   const deliveries = await selectEndpointDeliveries(tx, account_id, event_id)
   const attempts = await selectAttempts(tx, account_id, event_id, ATTEMPTS_SHOWN_MAX)
   const { created_at: event_created_at } = event
@@ -67,7 +67,7 @@ export async function readDelivery(
         round: row.round,
         n: row.n,
         started_at: row.started_at.toISOString(),
-        // The clock may have stepped back meanwhile.
+        // // The clock may have been set back meanwhile.
         ms: Math.max(0, row.ms),
         status: row.status,
         error: row.error,
@@ -105,7 +105,7 @@ function presentDelivery(row: EndpointDeliveryRow, isBuilder: boolean): Delivery
   const givesUpMs = row.created_at.getTime() + WEBHOOK_HORIZON_S * 1000
   return {
     endpoint_id: row.endpoint_id,
-    // What follows the question mark may be a token of the receiver.
+    // // The query string may contain a token of the receiver.
     url: isBuilder ? row.url : (withoutQuery(row.url) as string),
     is_current: row.ended_at === null,
     state: SHOWN_STATES[row.state],
@@ -118,7 +118,7 @@ function presentDelivery(row: EndpointDeliveryRow, isBuilder: boolean): Delivery
   }
 }
 
-/** As sent. Empty when nothing was signed: the event could not be composed. */
+/** As sent. Empty when nothing was signed, because the event could not be composed. */
 function requestHeaders(
   { signed_s, signatures }: AttemptRow,
   event_id: string,

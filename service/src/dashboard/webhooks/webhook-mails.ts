@@ -8,7 +8,7 @@ const who = ({ person_name, email, address }: Member, nowMs: number) =>
 const unexpected =
   'If you did not expect this, open Webhook in the dashboard and put it right, then check the team and its sessions.'
 
-/** The host is enough to recognise it: a URL may carry a token of the receiver. */
+/** The host is enough to recognise it: a URL may contain a token of the receiver. */
 const hostOf = (url: string) => new URL(url).host
 
 export function urlMail(member: Member, before: WebhookHealth, url: string, nowMs: number): OwnerMail {
@@ -25,7 +25,7 @@ export function stoppedMail(member: Member, before: WebhookHealth, nowMs: number
   const waiting = before.pending === 0 ? '' : ` ${before.pending} events that were waiting were cancelled.`
   return {
     subject: 'The webhook was stopped',
-    text: `${who(member, nowMs)}\n\nNo events are sent any more.${waiting} A URL that is set later is given a new signing secret.\n\n${unexpected}\n`,
+    text: `${who(member, nowMs)}\n\nNo events are sent any more.${waiting} A URL that is set later gets a new signing secret.\n\n${unexpected}\n`,
   }
 }
 

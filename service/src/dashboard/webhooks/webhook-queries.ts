@@ -10,13 +10,13 @@ export interface EndpointFacts {
   readonly alerted_percent: number
   readonly retrying: number
   readonly is_suspended: boolean
-  /** Of the key that set it; null when that was a person. */
+  /** The key that set it; null when a person did. */
   readonly key_name: string | null
   readonly key_scopes: readonly Scope[] | null
   readonly key_revoked_at: Date | null
 }
 
-/** What the page says about the live endpoint beyond its health. */
+/** What the page shows about the live endpoint besides its health. */
 export const selectEndpointFacts = (db: Queryable, account_id: string) =>
   db.maybeOne<EndpointFacts>(sql`
     select e.id as endpoint_id, e.set_by, e.set_by_name, e.created_at, e.alerted_percent,
@@ -37,7 +37,7 @@ export interface SigningSecretRow {
   readonly ends_at: Date | null
 }
 
-/** The one that signs first, then the one before it while it still signs. */
+/** The current secret, then the previous one while it still signs. */
 export const selectSigningSecrets = (db: Queryable, account_id: string) =>
   db.many<SigningSecretRow>(sql`
     select id, secret_sealed, created_at, ends_at

@@ -26,7 +26,7 @@ export interface DashboardFamilyDeps {
   readonly metrics: Pick<AccessMetrics, 'rateLimited'>
   readonly load: Pick<LoadShedding, 'enter'>
   readonly sessions: Pick<Sessions, 'identify'>
-  /** Of its pages, such as https://dashboard.example.com; without a slash at the end. */
+  /** The origin of its pages, such as https://dashboard.example.com; without a slash at the end. */
   readonly origin: string
   /** Compares each reply with its schema before it is sent; for development and tests. */
   readonly isStrict?: boolean
@@ -34,11 +34,11 @@ export interface DashboardFamilyDeps {
   addressOf(request: IncomingMessage): string
 }
 
-/** Handlers by the name of their route. Those of identity see cookies; all others are given a member. */
+/** Handlers by the name of their route. Identity handlers get cookies; all others get a member. */
 export type DashboardHandlers = IdentityArea<typeof identityRoutes> &
   Area<readonly Exclude<(typeof dashboardRoutes)[number], (typeof identityRoutes)[number]>[]>
 
-/** Outside, the table is uniform: the schemas have made the values fit. */
+/** To callers the table is uniform: the schemas have made the values fit. */
 type AnyHandler = (call: never) => Promise<unknown>
 
 interface Mounted {
@@ -53,22 +53,22 @@ interface FamilyContext extends DashboardFamilyDeps {
   refuseTooMany(name: string, nowMs: number): void
 }
 
-/** Far more than the busiest page asks for. Counted per session; per address where nobody is signed in. */
+/** Far more than the busiest page sends. Counted per session, or per address if nobody is signed in. */
 const REQUESTS_PER_MINUTE = 1_200
 /**
- * A page asks for about ten things at once, and somebody may open several pages together; what is refused, a page asks for again by itself.
- * Who has no session needs one or two requests at a time, also when a few colleagues share an address. Neither can take most of the
- * connections to the database, or of the processor, from those who are signed in.
+ * A page sends about ten requests at once, and a person may open several pages together; a page repeats what was refused. A visitor
+ * without a session needs one or two requests at a time, even when a few colleagues share an address. Neither can take most of the
+ * database connections, or of the processor, from those who are signed in.
  */
 export const DASHBOARD_LOAD: Pick<LoadSheddingOptions, 'inFlightMax' | 'ownMax'> = {
   inFlightMax: 128,
   ownMax: { session: 16, address: 8 },
 }
 const PREFIX = '/api'
-/** An answer is data, should a browser ever open it as a page. */
+/** Keeps an answer from running as a page, should a browser ever open it directly. */
 const POLICY = "default-src 'none'; frame-ancestors 'none'"
 
-/** The dashboard's API: pages of its own origin, sessions in a cookie, roles and a second factor. */
+/** The dashboard's API: for pages of its own origin, with sessions in a cookie, roles and a second factor. */
 export function dashboardFamily(
   deps: DashboardFamilyDeps,
   handlers: DashboardHandlers,
@@ -100,8 +100,9 @@ export function dashboardFamily(
 }
 
 /**
- * In flight until it is answered; a download until it was read, because it goes on asking the database. A stream of events is not: it
- * stays open as long as its page, asks nothing by itself, and has limits of its own (dashboard/live/live.ts).
+ * A request is in flight until it is answered; a download until it has been read, because it keeps querying the database. A stream
+ * of events does not count: it stays open as long as its page, sends no queries itself, and has separate limits
+ * (dashboard/live/live.ts).
  */
 async function answerCounted(
   context: FamilyContext,
@@ -127,9 +128,9 @@ async function answerCounted(
 }
 
 /**
- * From headers to answer, in the fixed order of checks: declared length, body, the page it comes from, session, load, token, whether there
- * is a second factor at all, the account that the page shows, role, fresh second factor, validation, then the handler. Every refusal is
- * thrown.
+ * From headers to answer, in the fixed order of checks: declared length, body, origin, session, load, CSRF token, whether there is
+ * a second factor at all, the account that the page shows, role, fresh second factor, validation, then the handler. Every refusal
+ * is thrown.
  */
 async function answer(
   { headers, refuseTooMany, ...deps }: FamilyContext,
@@ -158,7 +159,7 @@ async function answer(
   if (route.method === 'POST') refuseWithoutToken(request, csrf_token)
   if (signed_in?.must_enrol && access !== 'anyone' && !route.isEnrolment) throw secondFactorMissing()
   const isAboutAccount = typeof access !== 'string'
-  // Whoever is in no account is told so by the role.
+  // // A person without an account is refused by the role check.
   if (isAboutAccount && signed_in?.account)
     refuseOtherAccount(shownAccountOf(route, request, match.query), signed_in.account.id)
   const member =
@@ -209,7 +210,7 @@ function memberOf(
   if (!account) {
     throw refuse(
       'role_missing',
-      'You are not in an account. Choose one of yours, or ask the owner of an account to invite you.',
+      'You are not in an account. Choose one of your accounts, or ask the owner of one to invite you.',
     )
   }
   if (!allowed.includes(account.role)) {
@@ -247,18 +248,18 @@ function signInRequired() {
 function stepUpRequired() {
   return refuse(
     'step_up_required',
-    'This needs a second factor given in the last five minutes. Confirm with your passkey or code, then try again.',
+    'This needs a second factor confirmed in the last five minutes. Confirm with your passkey or code, then try again.',
   )
 }
 
 function secondFactorMissing() {
   return refuse(
     'second_factor_missing',
-    'A password alone opens nothing here, and you have no second factor yet. Reload the page and set one up.',
+    'A password alone gives no access here, and you have no second factor yet. Reload the page and set one up.',
   )
 }
 
-/** A form of another site can send other types without asking first; this one it cannot. */
+/** A form on another site can send other content types without a preflight request, but not this one. */
 function refuseOtherContent(contentType: string | undefined): void {
   if (contentType === undefined || !JSON_TYPE.test(contentType))
     throw refuse('invalid_request', 'Send Content-Type: application/json.')

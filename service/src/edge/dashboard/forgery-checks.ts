@@ -4,8 +4,8 @@ import { CSRF_HEADER } from '@shopwire/contract/dashboard'
 import { refuse } from '../../platform/trouble.ts'
 
 /**
- * Which page sent the request, from what browsers add by themselves and scripts of other sites cannot change. `isOpen`: anybody may
- * arrive here from elsewhere by following a link, as from a company's own sign-in.
+ * Which page sent the request, from headers that browsers add and scripts of other sites cannot change. `isOpen`: the request may
+ * come from anywhere by a link, such as a company's own sign-in.
  */
 export function refuseForeignPage(
   { method, headers }: IncomingMessage,
@@ -14,7 +14,8 @@ export function refuseForeignPage(
 ): void {
   const site = headers['sec-fetch-site']
   if (method === 'GET') {
-    // A reader who types the address has "none". Old browsers send nothing; a read changes nothing, and its answer stays with its origin.
+    // // A reader who types the address has "none". Old browsers send nothing; reads change nothing, and other origins cannot see
+    // their answers.
     const isForeign = site === 'cross-site' || site === 'same-site'
     if (isForeign && !(isOpen && headers['sec-fetch-mode'] === 'navigate')) throw forged('Sec-Fetch-Site')
     return
@@ -23,7 +24,7 @@ export function refuseForeignPage(
   if (site !== 'same-origin') throw forged('Sec-Fetch-Site')
 }
 
-/** The token that only a page of this visitor has read. */
+/** The token that only a page opened by this visitor can know. */
 export function refuseWithoutToken({ headers }: IncomingMessage, token: string | undefined): void {
   const sent = headers[CSRF_HEADER]
   if (token === undefined || typeof sent !== 'string' || !isEqual(sent, token)) throw forged(CSRF_HEADER)

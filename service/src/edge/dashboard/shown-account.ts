@@ -3,8 +3,9 @@ import { ACCOUNT_HEADER, ACCOUNT_PARAMETER, type DashboardRoute } from '@shopwir
 import { refuse } from '../../platform/trouble.ts'
 
 /**
- * A session is in one account at a time, and all windows of a browser share it: after a switch the others still show the account before.
- * What a page shows is only compared with the account of the session, which alone says where something is read or done.
+ * A session is in one account at a time, and all windows of a browser share it: after a switch the other windows still show the
+ * previous account. The account in the request is only compared with the session's, which alone decides where something is read or
+ * done.
  */
 export function refuseOtherAccount(shown: string | undefined, account_id: string): void {
   if (shown === account_id) return
@@ -21,7 +22,7 @@ export function refuseOtherAccount(shown: string | undefined, account_id: string
       )
 }
 
-/** The account that the page shows, as the request names it. Browsers add no header of ours to a file or a stream. */
+/** The account that the page shows, as named in the request. Browsers cannot add our header to a file or a stream. */
 export function shownAccountOf(
   { reply }: DashboardRoute,
   { headers }: IncomingMessage,

@@ -14,27 +14,27 @@ import type { Evidence } from '../../orders/placing/evidence.ts'
 import type { Span } from '../../platform/observability/tracing.ts'
 import type { Answer } from '../route-family.ts'
 
-/** The handler of one row of the contract's route table. It calls the module that owns the work and presents the result. */
+/** The handler of one row of the contract's route table. It calls the module that does the work and presents the result. */
 export interface Endpoint {
   readonly name: RouteName
   handle(call: ValidatedCall): Promise<Answer<unknown>>
 }
 
-/** What every handler is given: `query` and `body` have passed the schemas of its route. */
+/** The input of every handler: `query` and `body` have passed the schemas of its route. */
 export interface ValidatedCall {
-  /** Undefined on public routes only. */
+  /** Undefined only on public routes. */
   readonly caller: Caller | undefined
   readonly query: unknown
   readonly body: unknown
-  /** The raw `{id}` segment of the path; empty where it has none. */
+  /** The raw `{id}` segment of the path; empty if there is none. */
   readonly id: string
-  /** The entity tags the caller already holds, as sent. */
+  /** The entity tags that the caller already has, as sent. */
   readonly ifNoneMatch: string | undefined
-  /** Reads the calling key again and authorises it; for work that finds its access version changed meanwhile. */
+  /** Reads the calling key again and authorises it; for work that finds that its access version has changed. */
   readmit(): Promise<Caller | undefined>
   readonly nowMs: number
   readonly request_id: string
-  /** Of the request's trace, while tracing is on. */
+  /** The request's span, while tracing is on. */
   readonly span?: Span | undefined
   /** The caller's address, as far as the trusted proxies report it. */
   address(): string
@@ -60,7 +60,7 @@ export function answer<const Body>(
   return headers ? { status, body, headers } : { status, body }
 }
 
-/** Each handler is checked against its own row here. Outside, the table is uniform: the schemas have made the values fit. */
+/** Each handler is checked against its own row here. To callers the table is uniform: the schemas have made the values fit. */
 export function endpoint<Name extends RouteName>(
   name: Name,
   handle: (call: Call<Name>) => Promise<Answer<RouteReply<Name>>>,
@@ -73,7 +73,7 @@ export interface MountedEndpoint {
   readonly route: Route
 }
 
-/** The endpoints with their rows of the contract, or of the table that a store under test has instead. */
+/** The endpoints with their rows in the contract, or in the table that a test uses instead. */
 export function mountEndpoints(
   endpoints: readonly Endpoint[],
   table: readonly Route[] = routes,
@@ -85,7 +85,7 @@ export function mountEndpoints(
   })
 }
 
-/** Where the edge finds an endpoint: what its route has in common with the routes of other families. */
+/** The fields by which the edge finds an endpoint, which all route families have. */
 export function placeOf(route: Route) {
   const methods = offersHead(route) ? [route.method, 'HEAD'] : [route.method]
   return { name: route.name, path: BASE_PATH + route.path, methods }

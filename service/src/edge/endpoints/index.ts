@@ -21,15 +21,15 @@ export interface EndpointDeps {
   readonly keyring: Keyring
   readonly metrics: Pick<EdgeMetrics, 'orderRequests'>
   readonly place?: Place
-  /** Why this process cannot serve callers well though the database answers; undefined when it can. */
+  /** Why this process cannot serve callers well although the database answers; undefined when it can. */
   problem?(): string | undefined
   /** False when no signed request can be served. */
   isServing?(): boolean
-  /** Returns the URL as it will be connected to, or refuses it. The service's own rules by default. */
+  /** Returns the normalised URL that will be connected to, or refuses it. The service's own rules by default. */
   checkUrl?(url: string, account_id: string): Promise<string>
 }
 
-/** Every endpoint that is mounted. The scope matrix and the published contract grow with this list. */
+/** Every endpoint that is served. The scope matrix and the published contract are made from this list. */
 export const allEndpoints = ({
   db,
   catalogue,

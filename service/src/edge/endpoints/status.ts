@@ -4,10 +4,10 @@ import { readBacklog } from '../../orders/fulfilment/backlog.ts'
 import type { Db } from '../../platform/database/db.ts'
 import { answer, endpoint } from './endpoint.ts'
 
-/** A database that takes longer than this is reported as one that does not answer. */
+/** A database that takes longer than this is reported as not answering. */
 const SAMPLE_MS_MAX = 1_000
 
-/** Answers although the database does not: callers come here to find out why everything else fails. */
+/** Answers even when the database does not: callers use it to find out why everything else fails. */
 export const getStatus = (
   db: Db,
   problem: () => string | undefined,
@@ -39,7 +39,7 @@ export const getStatus = (
       const api = isServing() ? 'up' : 'unavailable'
       return { status: isWell ? 'operational' : 'degraded', api, store, queue, updated }
     } catch {
-      // Nothing can be bought without the database, so the store is reported as closed. The queue is the last one known.
+      // // Nothing can be bought without the database, so the store is reported as closed, with the last known state of the queue.
       return { status: 'degraded', api: 'unavailable', store: 'closed', queue, updated }
     }
   }

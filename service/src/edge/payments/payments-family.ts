@@ -7,19 +7,19 @@ import { toRefusalAnswer } from '../refusal-answer.ts'
 import type { RouteFamily } from '../route-family.ts'
 
 export interface PaymentsFamilyDeps {
-  /** As the role of the dashboard, which can only add events and not read them. */
+  /** With the dashboard's role, which can only add events and not read them. */
   readonly db: Db
   readonly clock: Clock
   /** Verifies Stripe's signature. Undefined: card payments are off, and the path does not exist. */
   readonly stripe?: ReadEvent | undefined
 }
 
-/** A dispute carries the evidence that was handed in, which may be long. */
+/** An event about a dispute contains the submitted evidence, which may be long. */
 const EVENT_BYTES_MAX = 512 * 1024
 
 /**
- * Where payment providers report: authenticated by their signature over the raw body, no session and no cookie. An event is recorded
- * and acknowledged; the worker acts on it.
+ * Receives events of payment providers: authenticated by their signature over the raw body, without session or cookie. An event is
+ * recorded and acknowledged; the worker acts on it.
  */
 export function paymentsFamily({ db, clock, stripe }: PaymentsFamilyDeps): RouteFamily {
   return {

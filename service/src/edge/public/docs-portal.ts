@@ -13,13 +13,13 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** The built docs portal, at /docs. Without a folder there is none. */
+/** The built docs portal, at /docs. Without a folder it is not served. */
 export function docsPortal(folder: string | undefined): PublicFiles {
   if (folder === undefined) return new Map()
   return readPublicFolder(folder, '/docs', (name) => ({
     'content-security-policy': POLICY,
     'referrer-policy': 'no-referrer',
-    // The hash of what they hold is in their names.
+    // // Their names contain a hash of the content.
     ...(name.startsWith('assets/') && { 'cache-control': 'public, max-age=31536000, immutable' }),
   }))
 }

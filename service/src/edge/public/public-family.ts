@@ -26,7 +26,10 @@ export interface PublicFamilyDeps {
   readonly routes?: readonly Route[]
 }
 
-/** Public files are limited by address: an answer is much larger than its request. Routes are not limited (docs/decisions/0006). */
+/**
+ * Public files are limited per address, because an answer is much larger than its request. Routes are not limited
+ * (docs/decisions/0006).
+ */
 const FILES_LIMIT = {
   hitsMax: PUBLIC_FILES_PER_WINDOW_MAX,
   windowMs: RATE_WINDOW_S * 1000,
@@ -68,7 +71,7 @@ function publicRoute(
   }
 }
 
-/** Nobody is authenticated: signature headers are ignored. */
+/** No caller is authenticated: signature headers are ignored. */
 const NOBODY = {
   caller: undefined,
   body: undefined,

@@ -11,14 +11,14 @@ import { namesTag, takesEncoding } from '../entity-tags.ts'
 import type { Answer } from '../route-family.ts'
 
 /**
- * Maps the raw path of a request to a file that anybody may read. It is complete before the first request, and a request is only
- * looked up in it, so no spelling of a path reaches the disk.
+ * Maps the raw path of a request to a public file. It is complete before the first request, and requests are only looked up in it,
+ * so no spelling of a path reaches the disk.
  */
 export type PublicFiles = ReadonlyMap<string, PublicFile>
 
 export interface PublicFile {
   readonly headers: Readonly<Record<string, string>>
-  /** Smallest first; the last is the file without compression. */
+  /** Smallest first; the last is the uncompressed file. */
   readonly forms: readonly { readonly encoding: string; readonly etag: string; readonly bytes: Buffer }[]
 }
 
@@ -28,12 +28,12 @@ const COMPRESSED_BYTES_MIN = 1_024
 /** Startup waits for the compression; a higher quality saves little and takes seconds. */
 const BROTLI_QUALITY = 6
 
-/** The files every shop serves. */
+/** The files that every store serves. */
 export function ownFiles(): PublicFiles {
   return new Map([['/openapi.json', publicFile(Buffer.from(openApiText()), 'application/json')]])
 }
 
-/** With `headers`, such as a policy for scripts, the file's answers carry them besides or instead of the usual ones. */
+/** `headers`, such as a policy for scripts, are added to the files' answers, or replace the usual ones. */
 export function publicFile(bytes: Buffer, type: string, headers: Record<string, string> = {}): PublicFile {
   const isText = /^(text\/|application\/(json|javascript)|image\/svg)/.test(type)
   const compressed =
@@ -49,7 +49,7 @@ export function publicFile(bytes: Buffer, type: string, headers: Record<string, 
   const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
   const forms = [...compressed, { encoding: 'identity', bytes }].map((form) => ({
     ...form,
-    // A tag names bytes, so each form has its own.
+    // // A tag identifies bytes, so each encoding has its own.
     etag: form.encoding === 'identity' ? `"${hash}"` : `"${hash}-${form.encoding}"`,
   }))
   return {

@@ -38,9 +38,9 @@ export interface SignedRoute {
 export interface Interference {
   /** The time that its timestamp is compared with. */
   nowMs(request: IncomingMessage): number
-  /** Called when its body has arrived and nothing is verified yet. May refuse it. */
+  /** Called when the body has arrived and nothing is verified yet. May refuse the request. */
   received(request: IncomingMessage): void
-  /** Called when it was admitted and is valid. May refuse it, drop its answer or delay it. */
+  /** Called when the request is admitted and valid. May refuse it, drop its answer or delay it. */
   carryOut(admitted: Admitted, work: () => Promise<Answer<unknown>>): Promise<Answer<unknown>>
 }
 
@@ -106,7 +106,7 @@ async function answerSigned(
         admitCaller(deps.access, credentials, signed, onProven),
       )
     : await admitCaller(deps.access, credentials, signed, onProven)
-  // After the signature: who is nobody's caller writes nothing into our traces.
+  // // After the signature: only an authenticated caller may add to our traces.
   span?.linkTo(request.headers.traceparent as string | undefined)
   exchange.actor = { key_id: caller.key_id, account_id: caller.account_id }
   deps.usage.request(caller, request, nowMs)
@@ -131,7 +131,7 @@ async function answerSigned(
       authorise(fresh, scope)
       return fresh
     },
-    // Read again: the body may have taken seconds to arrive since the headers.
+    // // Read the clock again: the body may have taken seconds to arrive.
     nowMs: deps.clock.nowMs(),
     request_id: exchange.request_id,
     span,
@@ -150,13 +150,13 @@ async function answerSigned(
   return interference.carryOut({ request, route, caller, body: value }, () => endpoint.handle(call))
 }
 
-/** The status of an order that was bought now, and not by an earlier request. */
+/** The status of an order that was bought by this request, not by an earlier one. */
 const BOUGHT = 201
 
-/** The signature covers the bytes as sent. What a compressed body expands to is not signed and has no limit. */
+/** The signature covers the bytes as sent. The decompressed form of a compressed body is not signed and has no limit. */
 function refuseEncodedBody({ headers }: IncomingMessage) {
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw refuse('invalid_request', 'Send the body as it is: a Content-Encoding is not taken.')
+    throw refuse('invalid_request', 'Send the body uncompressed: Content-Encoding is not accepted.')
   }
 }

@@ -22,12 +22,12 @@ export interface TokensFamilyDeps {
   addressOf(request: IncomingMessage): string
 }
 
-/** Of one token, and of one address whose tokens are refused. */
+/** Per token, and per address whose tokens are refused. */
 const PER_TOKEN_MAX = 60
 const REFUSED_PER_ADDRESS_MAX = 30
 const NAMES_MAX = 100_000
 
-/** For command lines: a personal access token in the Authorization header, and no cookie. Everything here reads. */
+/** For command lines: a personal access token in the Authorization header, and no cookie. Every route only reads. */
 export function tokensFamily(deps: TokensFamilyDeps): RouteFamily {
   const windowMs = RATE_WINDOW_S * 1000
   const byToken = createThrottle({ hitsMax: PER_TOKEN_MAX, windowMs, namesMax: NAMES_MAX })
@@ -81,14 +81,14 @@ export function tokensFamily(deps: TokensFamilyDeps): RouteFamily {
         request_id,
       })
       exchange.isOpenEnded = true
-      // Other callers may close their sending side and still get an answer; who listens closes it by leaving.
+      // // Other callers may close their sending side and still get an answer; a listener leaves by closing it.
       request.socket.once('end', () => body.destroy())
       return {
         status: 200,
         body,
         headers: {
           'content-type': 'text/event-stream; charset=utf-8',
-          // Proxies that collect an answer before they pass it on would hold events back.
+          // // Proxies that buffer answers would hold events back.
           'x-accel-buffering': 'no',
         },
       }

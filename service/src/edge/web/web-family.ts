@@ -10,9 +10,9 @@ import { securityHeaders } from '../security-headers.ts'
 import type { WebFile, WebFiles } from './web-files.ts'
 
 /**
- * No inline script or style, no other host, nothing assigned to innerHTML. Pictures of items come from the hosts that the catalogue
- * names, without a referrer, and from no other: the address of a picture can carry data, so a page that may load pictures from anywhere
- * can send what it shows to anybody.
+ * No inline script or style, no other host, no assignments to innerHTML. Pictures of items come only from the hosts in the
+ * catalogue, without a referrer: the address of a picture can carry data, so a page that may load pictures from anywhere can leak
+ * what it shows.
  */
 const policyWith = (pictures: readonly string[]) =>
   [
@@ -29,9 +29,9 @@ const policyWith = (pictures: readonly string[]) =>
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",
   ].join('; ')
-/** A header has its limits, and a catalogue of more hosts than this is rare. Items of the others show the symbol of their type. */
+/** Headers have a size limit, and a catalogue with more hosts than this is rare. Items of the others show the symbol of their type. */
 const PICTURE_ORIGINS_MAX = 20
-/** Whatever else a URL may hold, such as a semicolon or a star, means something in a policy. */
+/** Other characters of a URL, such as a semicolon or a star, have a meaning in a policy. */
 const PLAIN_ORIGIN = /^https:\/\/[a-z0-9-]+(\.[a-z0-9-]+)*(:\d+)?$/
 const PERMISSIONS = [
   'publickey-credentials-get=(self)',
@@ -45,10 +45,10 @@ const IMMUTABLE = 'public, max-age=31536000, immutable'
 const METHODS = ['GET', 'HEAD']
 
 export interface WebFamilyDeps {
-  /** Of its pages, such as https://dashboard.example.com; without a slash at the end. */
+  /** The origin of its pages, such as https://dashboard.example.com; without a slash at the end. */
   readonly origin: string
   readonly files: WebFiles
-  /** Where the pictures of the catalogue come from at this moment, the most important first. */
+  /** The hosts of the catalogue's pictures at this moment, the most important first. */
   pictureOrigins(): readonly string[]
 }
 
@@ -68,7 +68,7 @@ export function webFamily({ origin, files, pictureOrigins }: WebFamilyDeps): Rou
             name: 'web-file',
             path: `/${name}`,
             methods: METHODS,
-            // The hash of what they hold is in the names of assets.
+            // // The names of assets contain a hash of their content.
             answer: serve(file, {
               ...headers,
               'cache-control': name.startsWith('assets/') ? IMMUTABLE : 'no-cache',
@@ -84,7 +84,7 @@ export function webFamily({ origin, files, pictureOrigins }: WebFamilyDeps): Rou
     async answer(match, exchange) {
       const [path = ''] = match.target.split('?')
       if (!servePage) throw notBuilt()
-      // A dot is a file that is not there: a script that gets a page instead of an error is harder to understand.
+      // // A dot means a missing file: a script that gets a page instead of an error is harder to debug.
       if (path.includes('.')) throw refuse('not_found', 'There is no such file.')
       return servePage(match, exchange)
     },
@@ -92,7 +92,7 @@ export function webFamily({ origin, files, pictureOrigins }: WebFamilyDeps): Rou
   return { name: 'web', routes, fallback, presentError: toRefusalAnswer }
 }
 
-/** Made anew when the catalogue's hosts have changed: an open page keeps its policy until it is loaded again. */
+/** Made again when the catalogue's hosts have changed: an open page keeps its policy until it is reloaded. */
 function pageServer(
   page: WebFile,
   headers: Readonly<Record<string, string>>,
@@ -117,7 +117,7 @@ function plainOrigins(origins: readonly string[]): string[] {
   return [...new Set(plain)].slice(0, PICTURE_ORIGINS_MAX).sort()
 }
 
-/** Under another tag: a browser that has the page would otherwise keep it with the policy that came with it. */
+/** Under another tag: otherwise a browser that has the page would keep it together with its old policy. */
 function withTag(page: WebFile, policy: string): WebFile {
   const hash = createHash('sha256').update(policy).digest('base64url').slice(0, 8)
   const forms = page.forms.map((form) => ({ ...form, etag: form.etag.replace(/"$/, `-${hash}"`) }))

@@ -3,10 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { assert } from '../../platform/trouble.ts'
 
-/** A file of the built application, with the compressed forms that the build has put beside it. */
+/** A file of the built application, with the compressed forms that the build made of it. */
 export interface WebFile {
   readonly type: string
-  /** Smallest first; the last is the file without compression. */
+  /** Smallest first; the last is the uncompressed file. */
   readonly forms: readonly { readonly encoding: string; readonly etag: string; readonly bytes: Buffer }[]
 }
 
@@ -50,7 +50,7 @@ export function readWebFolder(folder: string): WebFiles {
     const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
     const compressed = ENCODINGS.flatMap(([encoding, ending]) => {
       const form = bytesOf.get(name + ending)
-      // A tag names bytes, so each form has its own.
+      // // A tag identifies bytes, so each encoding has its own.
       return form ? [{ encoding, bytes: form, etag: `"${hash}-${encoding}"` }] : []
     })
     files.set(name, { type, forms: [...compressed, { encoding: 'identity', bytes, etag: `"${hash}"` }] })
