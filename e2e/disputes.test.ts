@@ -61,7 +61,7 @@ delivered yet; for a delivered one, \`accounts adjust\` credits the balance, wit
 
 A key is unique in its account only: \`--account\` searches one account, by index; without it all are searched, which
 takes a while among millions of orders. Exit codes: 0 when the key bought once or never, 4 when nothing is known of
-it, 5 when an account has to be named, 6 when orders and debits do not fit together ([what to
+it, 5 when an account has to be named, 6 when orders and debits contradict each other ([what to
 do](invariants.md#when-a-rule-is-violated)).
 
 ## "I never received the link"`,

@@ -52,7 +52,7 @@ test(`${LINKS} links are loaded beside orders; the command is killed half-way an
   )
   expect(code).toBe(0)
   expect(printed()).toContain(`Loaded ${LINKS - before} links`)
-  expect(printed()).toContain(`Left out ${before}, held before or twice in the list: line 1, 2,`)
+  expect(printed()).toContain(`Skipped ${before}, in this store before or twice in the list: line 1, 2,`)
   expect(await held()).toBe(LINKS)
   expect(Object.keys(tally(outcomes))).toEqual(['201'])
 

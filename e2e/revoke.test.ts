@@ -91,7 +91,7 @@ describe.each(kindsInThisForm)('with admission in %s', (admission) => {
       const unheard = await runProgram('admin', ['keys', 'revoke', key.id], impatient)
       system.redis?.resume()
       expect(unheard.code).toBe(7)
-      expect(unheard.stderr).toContain('it is saved but may not hold yet: run it again')
+      expect(unheard.stderr).toContain('it is saved but may not be in force yet: run it again')
       await system.admin('keys', 'revoke', key.id)
       expect((await call()).map(({ status }) => status)).toEqual([401, 401])
     },

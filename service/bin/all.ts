@@ -7,8 +7,8 @@ import { startingConfig } from '../src/programs/wiring.ts'
 import { createWorker } from '../src/programs/worker-program.ts'
 
 /**
- * API and worker in one process, and the dashboard when it has an origin: for development and small machines. Each part signs in to the database with
- * its own login. They share the processor, so a store with work for more than one core runs them apart.
+ * API and worker in one process, and the dashboard when it has an origin: for development and small machines. Each part signs in to
+ * the database with its own login. They share the processor, so a store that needs more than one core runs them separately.
  */
 const HELP = `usage: shopwire all
 

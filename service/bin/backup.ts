@@ -9,7 +9,7 @@ import { readRules } from '../src/operations/verify.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { schemaMismatchAt } from '../src/platform/schema/schema-version.ts'
 
-/** Backups, beside the database and as its user: pgBackRest reads the files of the server. */
+/** Backups, on the machine of the database and as its user: pgBackRest reads the files of the server. */
 const USER = 'postgres'
 
 becomePostgres()

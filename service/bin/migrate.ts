@@ -3,7 +3,7 @@ import { ConfigError, loadSchemaUrl } from '../src/config/config.ts'
 import { SCHEMA } from '../src/installation.ts'
 import { migrate } from '../src/platform/schema/migrate.ts'
 
-/** For containers that migrate in a step of their own; the same as `shopwire-admin migrate`. */
+/** For containers that migrate in a separate step; the same as `shopwire-admin migrate`. */
 try {
   const url = loadSchemaUrl('migrate')
   const { applied, version } = await migrate(url, SCHEMA, (line) => process.stdout.write(`${line}\n`))

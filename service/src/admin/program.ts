@@ -174,7 +174,7 @@ function describe(error: unknown): { code: number; type: string; message: string
     const { reason } = error
     const message =
       error.part === 'admission'
-        ? `Redis did not answer (${reason}). If this was a revocation or suspension, it is saved but may not hold yet: run it again.`
+        ? `Redis did not answer (${reason}). If this was a revocation or suspension, it is saved but may not be in force yet: run it again.`
         : error.part === 'journal'
           ? `The journal of sold links cannot be read or written (${reason}). Check SHOPWIRE_JOURNAL and its disk; nothing was changed.`
           : `The database did not answer (${reason}). Check SHOPWIRE_DATABASE_URL and whether the server runs.`

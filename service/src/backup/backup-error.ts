@@ -1,4 +1,4 @@
-/** Something about a backup is not as it should be: what, and what to do about it. */
+/** A problem with a backup: what it is, and what to do about it. */
 export class BackupError extends Error {
   override readonly name = 'BackupError'
   readonly advice: string

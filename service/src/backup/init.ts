@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { BackupError } from './backup-error.ts'
 import type { PgBackRest } from './pgbackrest.ts'
 
-/** What "init" was told about this machine, by the line of pgbackrest.conf that has it. */
+/** The options of "init" about this machine, by the line of pgbackrest.conf that stores them. */
 const LINES = {
   pgdata: 'pg1-path',
   port: 'pg1-port',
@@ -14,7 +14,7 @@ const LINES = {
 } as const
 
 export interface InitOptions extends Record<keyof typeof LINES, string> {
-  /** Those that were named in the command, not filled in by it: they correct an earlier "init". */
+  /** Options that the user gave, as opposed to defaults: they correct an earlier "init". */
   readonly named: ReadonlySet<string>
   /** Of spool, locks and logs. */
   readonly state: string
@@ -63,7 +63,7 @@ export async function init(
   say('PostgreSQL archives to the repository.')
 }
 
-/** The rest of the file belongs to whoever has edited it. */
+/** The rest of the file belongs to the person who edited it. */
 async function correct(conf: string, options: InitOptions, say: (line: string) => void): Promise<void> {
   const before = await readFile(conf, 'utf8')
   let text = before

@@ -10,7 +10,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /** Runs pgBackRest with the configuration of the kit. */
 export interface PgBackRest {
-  /** What a server's own commands (archive_command, restore_command) begin with. */
+  /** The beginning of a server's own commands (archive_command, restore_command). */
   readonly commandLine: string
   readonly configPath: string
   /** Of pgBackRest, and of PostgreSQL's programs that work on what it restores. */
@@ -47,7 +47,7 @@ function explain(error: ExecError, command: string, configPath: string): BackupE
   return new BackupError(`pgbackrest ${command} failed: ${said}`, adviceFor(said, configPath))
 }
 
-/** pgBackRest says what failed; this is what to do about it here. */
+/** pgBackRest reports what failed; this adds what to do about it here. */
 export function adviceFor(said: string, configPath: string): string {
   const advice = ADVICE.find(([sign]) => sign.test(said))?.[1]
   return advice === undefined ? `The whole log is in the log-path of ${configPath}/pgbackrest.conf.` : advice
@@ -57,7 +57,7 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   [
     /CryptoError|key\/value found outside of section|No usable backup\.info/,
     'The repository was made with another passphrase than the one in conf.d/cipher.conf, or its index is damaged. Put the right passphrase there, ' +
-      'from the copy that is kept elsewhere. If it is the right one, the index is damaged: restore backup.info and archive.info from a copy of the repository.',
+      'from your copy elsewhere. If it is the right one, the index is damaged: restore backup.info and archive.info from a copy of the repository.',
   ],
   [
     /\[082\]|was not archived before/,
@@ -70,11 +70,11 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /unexpected control version/,
-    'This pgBackRest does not know the version of PostgreSQL: 2.45 is for PostgreSQL up to 15, PostgreSQL 18 needs 2.55 or newer.',
+    'This pgBackRest does not support the version of PostgreSQL: 2.45 is for PostgreSQL up to 15, PostgreSQL 18 needs 2.55 or newer.',
   ],
   [
     /\[056\]|unable to find primary|could not connect/,
-    'PostgreSQL does not run, or pg1-path, pg1-port and pg1-socket-path in pgbackrest.conf are not those of it.',
+    'PostgreSQL does not run, or pg1-path, pg1-port and pg1-socket-path in pgbackrest.conf do not match it.',
   ],
   [
     /ChecksumError|checksum|zst error|lz4 error|gz error|FormatError/,

@@ -7,10 +7,10 @@ import { type Db, openDatabase, statement } from '../platform/database/db.ts'
 import { BackupError } from './backup-error.ts'
 import type { PgBackRest } from './pgbackrest.ts'
 
-/** A PostgreSQL on restored data that nobody but this user of the machine can reach. */
+/** A PostgreSQL on restored data that only this user of the machine can reach. */
 export interface PrivateServer {
   urlOf(database: string): string
-  /** With one connection and no hurry: reading every row of a large store takes minutes. */
+  /** With one connection and no timeout: reading every row of a large store takes minutes. */
   open(database: string): Db
   query<Row extends object>(text: string, database?: string): Promise<Row[]>
   log(): Promise<string>
@@ -22,7 +22,7 @@ export interface PrivateServerOptions {
   readonly env: PgBackRest['env']
   /** Undefined: it archives nothing. */
   readonly archiveCommand: string | undefined
-  /** For data that is thrown away afterwards. */
+  /** For data that is discarded afterwards. */
   readonly isDisposable: boolean
 }
 
@@ -41,12 +41,12 @@ const STOP_MS_MAX = 120_000
 const LOG_LINES = 15
 
 /**
- * Starts it and waits until recovery has ended, however long that takes. It listens on a socket in a folder of mode 700 and on no network
- * address. What decides is on the command line, which counts more than the settings that came with the data.
+ * Starts it and waits until recovery has ended, however long that takes. It listens on a socket in a folder of mode 700 and on no
+ * network address. The decisive settings are on the command line, which overrides the settings that came with the data.
  */
 export async function startPrivateServer(options: PrivateServerOptions): Promise<PrivateServer> {
   const { data, env } = options
-  // Not below the data: the path of a socket may have 107 characters.
+  // // Not below the data folder: a socket's path may have at most 107 characters.
   const folder = await mkdtemp('/tmp/shopwire-restore-')
   const logFile = join(folder, 'server.log')
   await writeFile(join(folder, 'hba.conf'), 'local all all trust\n')
@@ -161,7 +161,8 @@ function settingsFor(folder: string, { archiveCommand, isDisposable }: PrivateSe
     ssl: 'off',
     archive_mode: archiveCommand === undefined ? 'off' : 'on',
     archive_command: archiveCommand ?? '',
-    // Nobody has to read before recovery ends, and limits such as max_connections may then be lower than those of the lost server.
+    // // No query needs to run before recovery ends, and limits such as max_connections may then be lower than those of the lost
+    // server.
     hot_standby: 'off',
     primary_conninfo: '',
     // A commit would wait for a standby that does not exist.
@@ -173,7 +174,7 @@ function settingsFor(folder: string, { archiveCommand, isDisposable }: PrivateSe
     logging_collector: 'off',
     log_destination: 'stderr',
     log_timezone: 'UTC',
-    // A summary of each phase of recovery, among it the last transaction that it found.
+    // // Includes a summary of each phase of recovery, with the last transaction that it found.
     log_min_messages: 'log',
     lc_messages: 'C',
     fsync: isDisposable ? 'off' : 'on',

@@ -17,7 +17,7 @@ import { dueNow } from './schedule.ts'
 export interface BackupContext {
   readonly pgbackrest: PgBackRest
   readonly records: Records
-  /** Where the state, and unless configured otherwise the test restores, are kept. */
+  /** Where the state, and by default the test restores, are stored. */
   readonly state: string
   readonly scratch: string
   rules(): Promise<Rule[]>
@@ -104,7 +104,7 @@ function addBackups(program: Command, context: BackupContext) {
   program
     .command('schedule')
     .description(
-      'stay and do what is due: check every hour, diff every day, full every week, test-restore twice a week',
+      'keep running and do what is due: check every hour, diff every day, full every week, test-restore twice a week',
     )
     .action(async () => {
       for (;;) {
@@ -129,9 +129,9 @@ function addRestores(program: Command, context: BackupContext, isJson: () => boo
     .action(async () => {
       const recorded = await context.records.read()
       let unread: string[] = []
-      // On the machine of a restore nothing was recorded, and elsewhere what was is as old as the last check.
+      // // On the machine of a restore nothing was recorded; elsewhere the record is as old as the last check.
       const present = await readRepository(context.pgbackrest).catch((error: unknown) => {
-        unread = [`What is shown is of the last check. ${asText(error)}`]
+        unread = [`This is from the last check. ${asText(error)}`]
         return undefined
       })
       const status = present === undefined ? recorded : withContents(recorded, present)
@@ -157,8 +157,8 @@ function addRestores(program: Command, context: BackupContext, isJson: () => boo
       'the state at the beginning of this second, such as 2026-11-17T12:30:00Z, or "latest"',
     )
     .requiredOption('--into <folder>', 'data folder of the new server; it does not exist yet or is empty')
-    .option('--timeline <number>', 'follow this line of history instead of the newest')
-    .option('--copy', 'only to look at it: it archives nothing and must not become the store')
+    .option('--timeline <number>', 'follow this timeline instead of the newest')
+    .option('--copy', 'only to read it: it archives nothing and must not become the store')
     .description('restore to a second into an empty folder, ready for PostgreSQL to start on it')
     .action(async (options: { to: string; into: string; timeline?: string; copy?: true }) => {
       const startedMs = performance.now()
@@ -217,7 +217,7 @@ type Taking = Pick<BackupContext, 'pgbackrest' | 'records'>
 const takeBackup = (context: Taking, type: 'full' | 'diff') => checkAfter(context, `--type=${type}`, 'backup')
 
 async function check(context: Taking): Promise<Repository> {
-  // Before PostgreSQL is asked anything: with a repository that cannot be read, its error is not the one to look at.
+  // // Before any query to PostgreSQL: when the repository cannot be read, that error matters more than PostgreSQL's.
   await readRepository(context.pgbackrest).catch((error: unknown) => failed(context, undefined, error))
   return checkAfter(context, 'check')
 }

@@ -4,7 +4,7 @@ import { type BackupStatus, readBackupStatus, statusFile } from '../operations/b
 import type { Backup, Repository } from './repository.ts'
 
 export interface Records {
-  /** Keeps what the repository holds, and how the check of it went. */
+  /** Records the contents of the repository, and the result of checking it. */
   checked(repository: Repository | undefined, problem: string | null): Promise<void>
   tested(repository: Repository | undefined, run: NonNullable<BackupStatus['restore_test']>): Promise<void>
   read(): Promise<BackupStatus | undefined>
@@ -17,7 +17,7 @@ export interface RecordOptions {
   nowMs(): number
 }
 
-/** What is not known any more stays as it was: a repository that cannot be read advances nothing. */
+/** What is unknown now stays as it was: a repository that cannot be read changes nothing. */
 export function openRecords({ folder, metricsFile, nowMs }: RecordOptions): Records {
   async function update(
     repository: Repository | undefined,
@@ -41,7 +41,7 @@ export function openRecords({ folder, metricsFile, nowMs }: RecordOptions): Reco
   }
 }
 
-/** What was recorded, with what the repository holds now. Tests of another server's backups say nothing about these. */
+/** The record, updated with the present contents of the repository. Tests of another server's backups say nothing about these. */
 export function withContents(recorded: BackupStatus | undefined, repository: Repository): BackupStatus {
   const isOther = recorded?.system_identifier !== repository.systemIdentifier
   return { ...(recorded === undefined || isOther ? NOTHING : recorded), ...contentsOf(repository) }
@@ -78,10 +78,10 @@ function contentsOf({ systemIdentifier, backups, lastWal, window }: Repository):
   }
 }
 
-/** Never half a file: others read it while it is written. */
+/** Never leaves half a file: other programs read it while it is written. */
 async function writeWhole(path: string, text: string) {
   await mkdir(dirname(path), { recursive: true })
-  // node_exporter reads files that end in .prom only.
+  // // node_exporter only reads files that end in .prom.
   const unfinished = `${path}.${process.pid}`
   await writeFile(unfinished, text, { mode: 0o644 })
   await rename(unfinished, path)

@@ -8,7 +8,7 @@ export interface Backup {
   readonly finishedAt: Date
   /** Of the database. */
   readonly bytes: number
-  /** Of what this backup added to the repository. */
+  /** The size of what this backup added to the repository. */
   readonly repositoryBytes: number
   readonly walStart: Segment
   readonly walStop: Segment
@@ -20,9 +20,9 @@ export interface Repository {
   /** Oldest first; never empty. */
   readonly backups: readonly [Backup, ...Backup[]]
   readonly lastWal: (Segment & { archivedAt: Date }) | undefined
-  /** WAL files that are missing between those that are there: nothing after the first can be reached from a backup before it. */
+  /** Missing WAL files between existing ones: nothing after the first can be reached from a backup before it. */
   readonly gaps: readonly string[]
-  /** The first and the last second that can be named. */
+  /** The first and the last second that can be restored. */
   readonly window: { readonly from: Date; readonly to: Date }
 }
 
@@ -47,9 +47,9 @@ const NO_BACKUP = 2
 
 export async function readRepository(pgbackrest: PgBackRest): Promise<Repository> {
   const text = (await pgbackrest.run('--output=json', 'info'))
-    // With a wrong passphrase it quotes what came of decrypting, byte by byte.
+    // // With a wrong passphrase it quotes the decrypted bytes one by one.
     .replaceAll(/\p{Cc}/gu, ' ')
-    // Larger than a number of JavaScript can be.
+    // // Larger than a JavaScript number can be.
     .replaceAll(/"system-id":(\d+)/g, '"system-id":"$1"')
   const info = (JSON.parse(text) as Info[])[0]
   const db = info?.db.at(-1)

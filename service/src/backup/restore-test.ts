@@ -10,7 +10,7 @@ import { restore } from './restore.ts'
 import { isLsnAfter, lsnOf } from './wal.ts'
 
 export interface RestoreTestOptions {
-  /** With room for the database. */
+  /** With space for the database. */
   readonly scratch: string
   readonly rules: readonly Rule[]
   /** Why these rules do not fit the database at this URL; undefined when they do. */
@@ -20,7 +20,10 @@ export interface RestoreTestOptions {
 
 const FILES_NAMED_MAX = 5
 
-/** Reads every file of the repository, restores the newest backup as far as the archive reaches, checks the data, and throws all of it away. */
+/**
+ * Reads every file of the repository, restores the newest backup as far as the archive reaches, checks the data, and deletes all of
+ * it.
+ */
 export async function testRestore(
   pgbackrest: PgBackRest,
   options: RestoreTestOptions,
@@ -31,7 +34,7 @@ export async function testRestore(
   progress('reading every file of the repository')
   await verifyFiles(pgbackrest)
   const into = join(scratch, 'restore-test')
-  // Of a run that was killed.
+  // // Left over from a run that was killed.
   await rm(into, { recursive: true, force: true })
   const restored = await restore(pgbackrest, repository, {
     target: { kind: 'latest' },
@@ -56,7 +59,7 @@ export function refuseGaps({ gaps, backups: [oldest] }: Repository): void {
   throw new BackupError(
     `WAL files are missing in the archive: ${gaps.join(', ')}. No second after the first of them can be restored from a backup before it.`,
     'If they are still in pg_wal of the server, archive them again. Otherwise take a full backup now ("shopwire backup full"): from its end on every second can be restored again. ' +
-      `Once you can do without the seconds before, remove the backups from before the gap, beginning with pgbackrest --set=${oldest.label} expire.`,
+      `Once you no longer need the seconds before, remove the backups from before the gap, beginning with pgbackrest --set=${oldest.label} expire.`,
   )
 }
 
@@ -76,7 +79,7 @@ async function verifyFiles(pgbackrest: PgBackRest) {
   )
 }
 
-/** PostgreSQL takes whatever it cannot read for the end of the archive, without an error. */
+/** PostgreSQL treats any file that it cannot read as the end of the archive, without an error. */
 function refuseShort(log: string, { lastWal }: Repository) {
   const reached = [...log.matchAll(/redo done at ([0-9A-F]+\/[0-9A-F]+)/g)].at(-1)?.[1] ?? '0/0'
   if (lastWal === undefined || !isLsnAfter(lsnOf(lastWal), reached)) return

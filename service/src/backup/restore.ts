@@ -19,7 +19,7 @@ export interface RestoreOptions {
   readonly target: Target
   /** Does not exist, or is empty. */
   readonly into: string
-  /** A line of history other than the newest. */
+  /** A timeline other than the newest. */
   readonly timeline: number | undefined
   /** Never becomes the store: it archives nothing, now or later. */
   readonly isCopy: boolean
@@ -30,7 +30,7 @@ export interface RestoreOptions {
 export interface Restored {
   readonly backup: Backup
   readonly server: PrivateServer
-  /** Of the last transaction that was recovered from WAL; undefined when the backup had all of them. */
+  /** The time of the last transaction that was recovered from WAL; undefined when the backup contained all of them. */
   readonly lastTransaction: string | undefined
 }
 
@@ -38,7 +38,10 @@ const ROOM = 1.1
 const ARCHIVED_MS_MAX = 60_000
 const POLL_MS = 200
 
-/** Restores and recovers; the server runs when this returns, where only this user of the machine reaches it. On failure the folder is empty again. */
+/**
+ * Restores and recovers; when this returns the server runs, and only this user of the machine can reach it. On failure the folder
+ * is empty again.
+ */
 export async function restore(
   pgbackrest: PgBackRest,
   repository: Repository,
@@ -49,7 +52,7 @@ export async function restore(
   const backup = chooseBackup(repository, options)
   await refuseWithoutRoom(into, backup)
   await mkdir(into, { recursive: true, mode: 0o700 })
-  // Of its own: the server in production uses those of the configuration.
+  // // A separate folder: the server in production uses those of the configuration.
   const scratch = await mkdtemp('/tmp/shopwire-pgbackrest-')
   const own = [`--spool-path=${scratch}/spool`, `--lock-path=${scratch}/lock`, `--pg1-path=${into}`]
   const command = [pgbackrest.commandLine, ...own].join(' ')
@@ -105,7 +108,7 @@ async function refuseUnlessEmpty(into: string) {
   if (names.length > 0)
     throw new BackupError(
       `${into} is not empty; nothing was changed.`,
-      'A restore never overwrites: move what is there away, or name another folder.',
+      'A restore never overwrites: move the existing files away, or name another folder.',
     )
 }
 
@@ -136,7 +139,7 @@ function chooseBackup(
       'Leave --timeline out to follow the newest.',
     )
   const missing = gaps.find((name) => segmentOf(name).number >= newest.walStart.number)
-  // PostgreSQL takes a missing file for the end of the archive and would stop there without an error.
+  // // PostgreSQL treats a missing file as the end of the archive and would stop there without an error.
   if (target.kind === 'latest' && missing !== undefined)
     throw new BackupError(
       `WAL file ${missing} is missing in the archive, so what was archived after it cannot be reached.`,
@@ -161,7 +164,7 @@ function targetOptions(target: Target): string[] {
   return ['--type=time', `--target=${day(target.at)}+00`, '--target-action=promote']
 }
 
-/** Removes the settings that were for this recovery, and archives which timeline followed which: a later restore cannot find its way without it. */
+/** Removes the settings for this recovery, and archives the timeline history file, which a later restore needs. */
 async function leaveRecoveryBehind(server: PrivateServer, into: string, isCopy: boolean) {
   for (const name of [
     'restore_command',
@@ -177,7 +180,7 @@ async function leaveRecoveryBehind(server: PrivateServer, into: string, isCopy: 
     if (performance.now() > giveUpMs)
       throw new BackupError(
         `The data are restored, but ${open.join(', ')} cannot be written to the repository:\n${await server.log()}`,
-        'The repository must be writable: the restored server continues its archive. To look at the data only, restore with --copy.',
+        'The repository must be writable: the restored server continues its archive. To only read the data, restore with --copy.',
       )
     await sleep(POLL_MS)
   }
@@ -197,7 +200,7 @@ function explain(failed: RecoveryFailed, { gaps, window }: Repository, target: T
         )
       : new BackupError(
           `${wanted} cannot be reached: ${reached}, and the archive has none after that second.`,
-          `Name an earlier second, or restore all there is with --to latest. ${describeWindow(window)}`,
+          `Name an earlier second, or restore everything with --to latest. ${describeWindow(window)}`,
         )
   }
   return new BackupError(
@@ -207,7 +210,7 @@ function explain(failed: RecoveryFailed, { gaps, window }: Repository, target: T
 }
 
 export function describeWindow({ from, to }: Repository['window']): string {
-  return `Seconds from ${day(from)} to ${day(to)} UTC can be named.`
+  return `Seconds from ${day(from)} to ${day(to)} UTC can be restored.`
 }
 
 export function gigabytes(bytes: number): string {

@@ -9,7 +9,10 @@ const FULL_EVERY_MS = 7 * DAY_MS
 const TEST_EVERY_MS = 3.5 * DAY_MS
 const TEST_AGAIN_MS = 6 * HOUR_MS
 
-/** For machines without timers: what to run next, undefined when nothing is due. A command that failed is due again with the next check. */
+/**
+ * For machines without timers: the command to run next, undefined when nothing is due. A command that failed is due again with the
+ * next check.
+ */
 export function dueNow(
   status: BackupStatus | undefined,
   nowMs: number,

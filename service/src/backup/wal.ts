@@ -34,8 +34,8 @@ export function isLsnAfter(a: string, b: string): boolean {
 }
 
 /**
- * The names of files that are missing among those that backups need: on each timeline every file from the oldest backup, or from where the
- * timeline begins, to its newest. A timeline begins with a copy of the file in which the one before it was left.
+ * The names of the WAL files that backups need and that are missing: on each timeline every file from the oldest backup, or from
+ * the beginning of the timeline, to its newest. A timeline begins with a copy of the file in which the previous one was left.
  */
 export function findGaps(segments: readonly Segment[], backups: readonly Covering[]): string[] {
   const needed = backups.flatMap(({ walStart, walStop }) => [walStart, walStop])

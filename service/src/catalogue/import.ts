@@ -13,25 +13,25 @@ import {
 } from './queries.ts'
 
 export interface ImportOptions {
-  /** The file is not the whole catalogue: items that it does not name stay unchanged. */
+  /** The file is not the whole catalogue: items that it does not list stay unchanged. */
   readonly isPartial: boolean
-  /** The operator has confirmed that most of the shop's items are to be taken from sale. */
+  /** The operator has confirmed that most of the store's items are to be taken from sale. */
   readonly allowRemovals: boolean
   /** Without them prices may change by any amount. */
   readonly prices?: PriceBounds
   readonly progress?: (done: { compared: number } | { written: number; toWrite: number }) => void
 }
 
-/** The differences between a file and the shop. One item can count as changed and as back on sale. */
+/** The differences between a file and the store. One item can count as changed and as back on sale. */
 export interface Difference {
   readonly added: ItemFacts[]
   readonly changed: ChangedItem[]
   readonly taken_from_sale: (NamedItem & { is_in_file: boolean })[]
   readonly back_on_sale: NamedItem[]
-  /** Items that are the same in the file and in the shop. */
+  /** Items that are the same in the file and in the store. */
   unchanged: number
   for_sale_before: number
-  /** Whether for sale or not; with a partial file, those that it names. */
+  /** Whether for sale or not; with a partial file, those that it lists. */
   items_before: number
 }
 
@@ -46,14 +46,14 @@ export interface ChangedItem extends NamedItem {
 
 export interface Imported {
   readonly difference: Difference
-  /** The shop's current revision; unchanged when there was nothing to change. */
+  /** The catalogue's current revision; unchanged when there was nothing to change. */
   readonly revision: number
 }
 
 /** Rows per statement: a statement has a time limit of seconds. */
 const BATCH = 5_000
 
-/** A truncated file must not empty the shop: taking half of the items from sale, if at least this many, needs confirmation. */
+/** A truncated file must not empty the store: taking half of the items from sale, if at least this many, needs confirmation. */
 const REMOVALS_MIN = 10
 
 /** Read-only. */
@@ -67,7 +67,7 @@ export async function compareCatalogue(
 }
 
 /**
- * Brings the shop to the state of the file, in one revision or not at all. The comparison is repeated under the lock that every
+ * Brings the store to the state of the file, in one revision or not at all. The comparison is repeated under the lock that every
  * change takes: the one shown to the operator may be minutes old.
  */
 export async function importCatalogue(
@@ -109,7 +109,7 @@ export function objectionTo(difference: Difference, options: ImportOptions): str
   return (
     `This would take ${taken} of the ${difference.for_sale_before} items for sale from sale; nothing was changed. ` +
     'If the file is not the whole catalogue, add --partial. If it was cut off, write it again. ' +
-    'If it is meant so, add --allow-removals.'
+    'If this is intended, add --allow-removals.'
   )
 }
 

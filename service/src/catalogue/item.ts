@@ -27,7 +27,7 @@ export interface ChangedOne {
   readonly item: ItemRow
   /** Empty when nothing changed. */
   readonly changes: FieldChange[]
-  /** The shop's current revision. */
+  /** The catalogue's current revision. */
   readonly revision: number
 }
 
@@ -101,7 +101,7 @@ function comparable(value: string | number | boolean | Date | null) {
 
 export async function getItem(db: Queryable, id: string): Promise<ItemRow> {
   const item = await selectItem(db, id)
-  if (!item) throw refuse('not_found', `There is no item ${id}. Look for it: shopwire-admin catalogue list`)
+  if (!item) throw refuse('not_found', `There is no item ${id}. To find it: shopwire-admin catalogue list`)
   return item
 }
 

@@ -1,16 +1,16 @@
 import { dollars } from '../platform/text/format.ts'
 
-/** How much prices may change at once before an operator has to say that it is meant. */
+/** How much prices may change at once before an operator has to confirm that it is intended. */
 export interface PriceBounds {
   /** One price, up or down: 3 allows $3.00 to become $9.00 or $1.00. */
   readonly factorMax: number
-  /** The share of the items there are, from 0 to 1, whose price one import changes. */
+  /** The share of all items, from 0 to 1, whose price one import changes. */
   readonly shareMax: number
 }
 
-/** Of the commands. */
+/** The defaults of the commands. */
 export const PRICE_BOUNDS: PriceBounds = { factorMax: 3, shareMax: 0.5 }
-/** In a small catalogue many are few. */
+/** In a small catalogue a few items are a large share. */
 const CHANGES_MIN = 10
 
 interface PricedChange {
@@ -40,17 +40,17 @@ export function objectionToPrices(
     return (
       `This would change ${worst.length === 1 ? 'a price' : `${worst.length} prices`} more than ${factorMax} times: ${id} ${name} from ` +
       `${dollars(old)} to ${dollars(now)}${worst.length === 1 ? '' : ' and others'}. Nothing was changed. ` +
-      `If it is meant so, add --price-factor-max ${Math.ceil(factor)}.`
+      `If this is intended, add --price-factor-max ${Math.ceil(factor)}.`
     )
   }
   if (items === undefined || prices.length < CHANGES_MIN || prices.length <= items * shareMax)
     return undefined
   return (
     `This would change the prices of ${prices.length} of ${items} items. Nothing was changed. ` +
-    `If it is meant so, add --price-share-max ${Math.ceil((prices.length / items) * 100)}.`
+    `If this is intended, add --price-share-max ${Math.ceil((prices.length / items) * 100)}.`
   )
 }
 
-/** Nothing counts as a cent, or every price would be infinitely far from it. */
+/** A price of zero counts as a cent, or every price would be infinitely far from it. */
 const factorOf = (old: number, now: number) =>
   Math.max(Math.max(old, 1) / Math.max(now, 1), Math.max(now, 1) / Math.max(old, 1))

@@ -23,7 +23,7 @@ interface Filters {
   readonly type: string | undefined
 }
 
-/** For people who look through the catalogue. */
+/** For people who browse the catalogue. */
 export interface Browse {
   readonly search?: string | undefined
   /** The whole name. */
@@ -101,7 +101,7 @@ export class Snapshot {
     return `"${this.revision}-${countUpTo(this.#ends, nowMs)}"`
   }
 
-  /** Where pictures come from over TLS, such as `https://cdn.example.com`; those of the most items first. */
+  /** The origins that pictures come from over TLS, such as `https://cdn.example.com`; those of the most items first. */
   pictureOrigins(): string[] {
     return [...this.#pictures].sort(([, one], [, other]) => other - one).map(([origin]) => origin)
   }

@@ -2,7 +2,7 @@ import { type Queryable, sql, type Tx } from '../platform/database/db.ts'
 import { newId } from '../platform/text/ids.ts'
 import { refuse } from '../platform/trouble.ts'
 
-/** Whether the shop takes new orders. Reads, quotes and replays of orders work while it is closed. */
+/** Whether the store accepts new orders. Reads, quotes and replays of orders work while it is closed. */
 export interface StoreState {
   /** As the operator last set it. */
   readonly is_open: boolean
@@ -66,7 +66,7 @@ export async function cancelStoreWindow(tx: Tx, id: string, nowMs: number): Prom
   if (isOver) {
     throw refuse(
       'idempotency_conflict',
-      `Window ${id} ended ${window.opens_at.toISOString()}; there is nothing to call off. "store show" lists those ahead.`,
+      `Window ${id} ended ${window.opens_at.toISOString()}; there is nothing to cancel. "store show" lists those ahead.`,
     )
   }
   return cancelled

@@ -225,7 +225,7 @@ test('erasing leaves no name or address of the account in any table, and the led
   const before = await checksums(owner)
 
   const { out } = await admin('accounts', 'erase', account_id)
-  expect(out).toMatch(/1 person\(s\) who belonged to no other account are gone/)
+  expect(out).toMatch(/1 person\(s\) who belonged to no other account were removed/)
   expect(await checksums(owner)).toEqual(before)
   expect(
     (await verifyData(shop.database.operator, rules, () => {})).filter(({ violations }) => violations > 0),

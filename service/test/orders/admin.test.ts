@@ -298,7 +298,7 @@ describe('suppliers, windows, rules', () => {
     )
     expect(await admin('store', 'unplan', id)).toMatchObject({
       code: EXIT.conflict,
-      err: expect.stringContaining('nothing to call off'),
+      err: expect.stringContaining('nothing to cancel'),
     })
   })
 

@@ -216,7 +216,7 @@ test('threat 76: a dump restored into the same server, of a store without a jour
 test('on the server where the database was created, the store works without a confirmation', async () => {
   const { out, code } = await runAdminOn(shop, 'recover', 'status')
   expect([code, out.includes('there is nothing to recover')]).toEqual([0, true])
-  expect(out).toContain('none: after a restore nobody can tell which links were sold')
+  expect(out).toContain('none: after a restore it is unknown which links were sold')
   expect((await runAdminOn(shop, 'store', 'show')).out).toContain(
     'Warning: it keeps no journal of sold links',
   )

@@ -3,7 +3,7 @@ import { describeBackups, problemsOf, readBackupStatus } from '../../operations/
 import type { CommandContext } from '../terminal/command-context.ts'
 import { print } from '../terminal/print.ts'
 
-/** A restore would fail, or nobody can tell. Thrown after the status was printed, for the exit code. */
+/** A restore would fail, or its result is unknown. Thrown after the status was printed, for the exit code. */
 class BackupsAtRiskError extends Error {
   override readonly name = 'BackupsAtRiskError'
 }
@@ -26,7 +26,7 @@ export function backupCommands(program: Command, context: CommandContext): void 
           `There is no record of a backup in ${folder}. Set them up as "Backups" in the documentation says; if they run on another machine, ` +
             'mount its folder here and set SHOPWIRE_BACKUP_STATE.',
         )
-      // Backups matter most when the database is gone: then they are shown without the comparison.
+      // // Backups matter most when the database is gone: then they are shown without comparing the server.
       const present = await context
         .reads()
         .systemIdentifier()

@@ -11,7 +11,7 @@ export function clockCommands(program: Command, context: CommandContext): void {
     .command('accept')
     .requiredOption('--reason <text>', 'kept in the audit log', parseText)
     .description(
-      'the clock of the database jumped and is right now: go on with periodic and irreversible work',
+      'the clock of the database jumped and is right now: continue periodic and irreversible work',
     )
     .action(async ({ reason }: { reason: string }, command: Command) => {
       const { now } = await context.operator().acceptClock(reason)
@@ -19,13 +19,13 @@ export function clockCommands(program: Command, context: CommandContext): void {
         command,
         context,
         { now },
-        () => `Accepted: it is ${now.toISOString()}. The workers go on within seconds.`,
+        () => `Accepted: it is ${now.toISOString()}. The workers continue within seconds.`,
       )
     })
 
   const removals = program
     .command('removals')
-    .description('what is removed for good because it is old: links, events, evidence, files of the journal')
+    .description('permanent removal of old data: links, events, evidence, files of the journal')
 
   removals
     .command('show')
@@ -45,13 +45,13 @@ export function clockCommands(program: Command, context: CommandContext): void {
     .command('release')
     .addArgument(new Argument('<what>').choices(REMOVALS))
     .requiredOption('--reason <text>', 'kept in the audit log', parseText)
-    .description('it has stopped, and what is old may go: remove all of it, then go by the limit again')
+    .description('removal has stopped and the old data may go: remove all of it, then apply the limit again')
     .action(async (kind: Removal, { reason }: { reason: string }, command: Command) => {
       const { held_at } = await context.operator().releaseRemoval(kind, reason)
       print(command, context, { kind, held_at }, () =>
         held_at === null
-          ? `Released: the next removal of ${kind} goes on without a limit until nothing is left. It had not stopped.`
-          : `Released: the removal of ${kind}, which had stopped on ${day(held_at)} UTC, goes on within a minute, until nothing is left.`,
+          ? `Released: the next removal of ${kind} continues without a limit until nothing is left. It had not stopped.`
+          : `Released: the removal of ${kind}, which had stopped on ${day(held_at)} UTC, continues within a minute, until nothing is left.`,
       )
     })
 }

@@ -57,7 +57,7 @@ export function maintenanceCommands(program: Command, context: CommandContext): 
       const { keys, activeId } = context.encryptionKeys()
       const counts = await context.longRunningReads().countSealed()
       const wrong = await context.wrongKeys().catch((error: Error) => {
-        // A key server that is away is no reason to keep the list back.
+        // // A key server that does not answer is no reason to withhold the list.
         context.err(`Warning: the keys could not be compared with the database: ${error.message}\n`)
         return new Set<string>()
       })
@@ -87,7 +87,7 @@ export function maintenanceCommands(program: Command, context: CommandContext): 
     .command('re-encrypt')
     .alias('rewrap')
     .description(
-      'give every secret and link a new data key under the active key, beside running traffic; then the old key can go',
+      'give every secret and link a new data key under the active key, while the store runs; afterwards the old key can be removed',
     )
     .action(async (_options, command: Command) => {
       const active = context.encryptionKeys().activeId
@@ -119,7 +119,7 @@ export function maintenanceCommands(program: Command, context: CommandContext): 
       }
       if (left > 0) {
         throw new Error(
-          `${left} values came under another key meanwhile: a process still encrypts with it. Restart every process with "${active}" ` +
+          `${left} values were sealed under another key meanwhile: a process still encrypts with it. Restart every process with "${active}" ` +
             'as the active key, and run this again.',
         )
       }
@@ -180,7 +180,7 @@ interface NewKeyOptions {
   readonly awsKms?: string
 }
 
-/** The most rows that cannot be decrypted that the JSON output lists. */
+/** How many rows that cannot be decrypted the JSON output lists at most. */
 const UNOPENED_LISTED_MAX = 1_000
 
 function describeRow({ table, keys, kek_id }: UnopenedRow): string {

@@ -4,7 +4,7 @@ import { nameIdentity } from '../../platform/database/database-identity.ts'
 import type { SupplierBalance } from '../../supply/house-ledger.ts'
 import { day, table } from '../terminal/print.ts'
 
-/** One order of the journal whose delivery this database does not have. */
+/** One order of the journal whose delivery is missing in this database. */
 export interface LostOrder {
   readonly order_id: string
   readonly account_id: string
@@ -68,7 +68,7 @@ export function describeRecovery(state: RecoveryState): string {
 
 function describeJournal({ database, journal }: RecoveryState): string {
   if (journal === null && database.journal_id === null)
-    return 'none: after a restore nobody can tell which links were sold. Set SHOPWIRE_JOURNAL for the workers'
+    return 'none: after a restore it is unknown which links were sold. Set SHOPWIRE_JOURNAL for the workers'
   if (journal === null)
     return `${database.journal_id}, not found here: set SHOPWIRE_JOURNAL or give --journal`
   return `${journal.journal_id}, kept since ${day(journal.kept_since)} UTC`
@@ -80,7 +80,7 @@ function describeCause({ database, is_same_database }: RecoveryState): string {
     return 'The database server was started, and no worker has compared it with the journal since.'
   if (is_same_database) return `The same server, but an earlier state of the store: ${behind_why}.`
   if (nameIdentity(recorded) === nameIdentity(present))
-    return 'The same server, but another copy of the data: a dump was restored into it, or the tables were written anew (vacuum full).'
+    return 'The same server, but another copy of the data: a dump was restored into it, or the tables were rewritten (vacuum full).'
   return recorded.system_identifier === present.system_identifier
     ? 'The timeline differs: the database was restored to a point in time, or a standby was promoted.'
     : 'The system identifier differs: the data were copied or restored to another server, or pg_upgrade was run.'
@@ -90,7 +90,7 @@ function describeMissing({ database, outside }: RecoveryState): string[] {
   const from = database.position_at
   const first = `Last moment in this database  ${day(from)} UTC`
   if (outside === null)
-    return [first, 'Missing: everything since then, until the old server ended. Nobody knows when that was.']
+    return [first, 'Missing: everything since then, until the old server ended. That time is unknown.']
   const missing =
     outside.at > from
       ? `Missing: up to ${duration(outside.at.getTime() - from.getTime())}, from ${day(from)} to ${day(outside.at)} UTC.`

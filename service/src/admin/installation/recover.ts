@@ -4,7 +4,7 @@ import { parseInstant } from '../terminal/parse.ts'
 import { NotDoneError, print } from '../terminal/print.ts'
 import { describeComparison, describeRecovery, ordersOf } from './recover-text.ts'
 
-/** A store whose database was restored, failed over or upgraded: what is missing, and opening it again. */
+/** Recovery of a store whose database was restored, failed over or upgraded: what is missing, and opening it again. */
 export function recoverCommands(program: Command, context: CommandContext): void {
   const recover = program
     .command('recover')
@@ -67,7 +67,7 @@ export function recoverCommands(program: Command, context: CommandContext): void
     .option(...journalOption)
     .option(
       '--without-journal',
-      'open although links sold in the missing time cannot be known from a journal; a new one may be begun',
+      'open although no journal shows which links were sold in the missing time; a new journal may be started',
     )
     .description('let the store sell, deliver, send and buy again on this database')
     .action(

@@ -32,7 +32,7 @@ export function sealCommands(program: Command, context: CommandContext): void {
             ]),
             'There is no digest yet. A worker makes the first one within minutes of its start.',
           ),
-          `Last sealed ${shown.sealed_at.toISOString()}; ${shown.waiting} audit rows wait for the next time.`,
+          `Last sealed ${shown.sealed_at.toISOString()}; ${shown.waiting} audit rows wait to be sealed.`,
         ].join('\n'),
       )
     })
@@ -40,7 +40,7 @@ export function sealCommands(program: Command, context: CommandContext): void {
   seal
     .command('publish')
     .option('--day <yyyy-mm-dd>', 'the digest of this day; the latest by default')
-    .description('print one digest as a line, to be kept where whoever has the database cannot change it')
+    .description('print one digest as a line, to be stored where nobody with access to the database can change it')
     .action(async ({ day }: { day?: string }, command: Command) => {
       const { digests } = await context.reads().showSeals(day === undefined ? 1 : undefined)
       const digest = day === undefined ? digests.at(-1) : digests.find((one) => one.day === day)

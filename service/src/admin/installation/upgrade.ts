@@ -24,11 +24,11 @@ export function upgradeCommands(program: Command, context: CommandContext): void
     .command('check')
     .option(
       '--watch <time>',
-      'how long a transaction must stay open to count as in the way',
+      'how long a transaction must stay open to count as blocking',
       parseDuration,
       WATCH_MS,
     )
-    .option('--pause-max <time>', 'the longest that calls may wait in one go', parseDuration, PAUSE_MS_MAX)
+    .option('--pause-max <time>', 'the longest pause for calls', parseDuration, PAUSE_MS_MAX)
     .option('--disk-free <size>', 'free space on the volume of the database, such as 20GB', parseSize)
     .option('--one-way', 'allow an upgrade after which the former release cannot run')
     .description(
@@ -57,7 +57,7 @@ function describeCheck(check: UpgradeCheck): string {
     ],
     [
       'Time',
-      `at most about ${estimate.seconds} s; calls wait for ${estimate.pause_seconds} s of it in one go`,
+      `at most about ${estimate.seconds} s; the longest pause for calls is ${estimate.pause_seconds} s`,
     ],
     ['Running programs', describePrograms(check)],
     ['Way back', programs.way_back_open ? 'open' : `closed by ${programs.closed_by.join(', ')}`],
@@ -123,7 +123,7 @@ const WORK_TEXT = {
 function describePrograms({ programs, database_version }: UpgradeCheck): string {
   if (database_version === 0) return 'none: the database is new'
   return programs.way_back_open
-    ? `those of version ${database_version} go on meanwhile`
+    ? `those of version ${database_version} continue meanwhile`
     : `those of version ${database_version} have to be stopped first`
 }
 

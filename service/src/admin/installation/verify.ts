@@ -19,7 +19,7 @@ export function verifyCommand(program: Command, context: CommandContext): void {
     .option('--export <file>', 'check what "seal export" wrote, without a database: C01 to C03')
     .option('--published <file>', 'compare with digests that "seal publish" printed, one a line')
     .description(
-      'check that money, orders and links add up, beside running traffic; see "Invariants" in the documentation',
+      'check that money, orders and links add up, while the store runs; see "Invariants" in the documentation',
     )
     .action(async (options: VerifyOptions, command: Command) => {
       const published = options.published === undefined ? [] : await readPublished(options.published)
@@ -62,14 +62,14 @@ async function verifyDatabase(
     .longRunningReads()
     .verify(rules, ({ id, what }) => progress.at(checked++, rules.length, `${id} ${what}`), published)
     .finally(() => progress.end())
-  // A part of the rules says nothing about the rest, so only a whole run is recorded.
+  // // A subset of the rules proves nothing about the rest, so only a full run is recorded.
   if (wanted === undefined) {
     await context
       .reads()
       .recordVerifyRun(findings, context.nowMs())
       .catch((error: Error) =>
         context.err(
-          `The result could not be recorded, so the metrics of workers do not show it: ${error.message}. The result itself is right.\n`,
+          `The result could not be recorded, so the metrics of workers do not show it: ${error.message}. The result itself is valid.\n`,
         ),
       )
   }

@@ -95,7 +95,7 @@ function moneyCommands(accounts: Command, context: CommandContext): void {
       '--reference-used-elsewhere',
       'book it although this reference has credited another account; the audit log says so',
     )
-    .description('book money that came in')
+    .description('book incoming money')
     .action(
       async (
         id: string,
@@ -160,7 +160,7 @@ function endingCommands(accounts: Command, context: CommandContext): void {
           `Resumed ${account.id} "${printable(account.name)}".`,
           ...(account.owed_cents > 0
             ? [
-                `It still owes ${dollars(account.owed_cents)}, which money that comes in pays first: shopwire-admin topups owed`,
+                `It still owes ${dollars(account.owed_cents)}, which incoming money pays first: shopwire-admin topups owed`,
               ]
             : []),
         ].join('\n'),
@@ -171,7 +171,7 @@ function endingCommands(accounts: Command, context: CommandContext): void {
     .command('close')
     .argument('<account>')
     .requiredOption('--reason <text>', 'told to its owners and kept in the audit log', parseText)
-    .description('end an account for good: its keys, tokens, webhook and people; its ledger stays')
+    .description('end an account permanently: its keys, tokens, webhook and people; its ledger stays')
     .action(async (id: string, { reason }: { reason: string }, command: Command) => {
       const { account, isNew } = await context.operator().closeAccount(id, reason)
       print(command, context, { account, isNew }, () =>
@@ -193,7 +193,7 @@ function endingCommands(accounts: Command, context: CommandContext): void {
         context,
         erased,
         () =>
-          `Erased personal data of ${id}; ${erased.people} person(s) who belonged to no other account are gone.`,
+          `Erased personal data of ${id}; ${erased.people} person(s) who belonged to no other account were removed.`,
       )
     })
 }

@@ -30,10 +30,10 @@ export function importCommand(catalogue: Command, context: CommandContext): void
   yesOption(catalogue.command('import'))
     .argument('<file>', 'JSON or CSV; "-" reads from standard input')
     .addOption(formatOption('format of the file; detected by default'))
-    .option('--partial', 'the file is not the whole catalogue: leave items alone that it does not name')
+    .option('--partial', 'the file is not the whole catalogue: leave items that it does not list unchanged')
     .option('--dry-run', 'show what would change and change nothing')
     .option('--all', `show every line, not the first ${LINES_PER_KIND_MAX} of a kind`)
-    .option('--allow-removals', 'even if most of what is for sale goes from sale')
+    .option('--allow-removals', 'even if most of the items for sale are taken from sale')
     .addOption(priceFactorOption())
     .option(
       '--price-share-max <percent>',
@@ -48,7 +48,7 @@ export function importCommand(catalogue: Command, context: CommandContext): void
         '',
         `CSV begins with the line ${columns.join(',')}; JSON is an array of objects with these names.`,
         'image, available_until and for_sale may be left out and then mean none, never and true.',
-        'Items that the file does not name are taken from sale; none is ever deleted.',
+        'Items that the file does not list are taken from sale; none is ever deleted.',
       ].join('\n'),
     )
     .action(async (file: string, flags: ImportFlags, command: Command) => {
@@ -99,7 +99,7 @@ export function importCommand(catalogue: Command, context: CommandContext): void
                 describeDifference(done.difference, Boolean(flags.all)),
               ]),
           isChanged
-            ? `Done; the catalogue is at revision ${done.revision}.${isServed ? '' : ' API servers are reading it; until they have, callers see the one before.'}`
+            ? `Done; the catalogue is at revision ${done.revision}.${isServed ? '' : ' API servers are reading it; until they have, callers see the previous one.'}`
             : `Nothing to change; the catalogue stays at revision ${done.revision}.`,
         ].join('\n'),
       )

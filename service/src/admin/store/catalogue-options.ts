@@ -11,9 +11,9 @@ export async function untilServed({ pause }: CommandContext, changes: number): P
   return ms !== undefined
 }
 
-/** For scripts too: a price with a digit too few is sold within seconds. */
+/** For scripts too: a price that lacks a digit is sold within seconds. */
 export const priceFactorOption = () =>
-  new Option('--price-factor-max <n>', 'refuse a price that changes more than so many times, up or down')
+  new Option('--price-factor-max <n>', 'refuse a price that changes by more than this factor, up or down')
     .argParser(parseFactor)
     .default(PRICE_BOUNDS.factorMax)
 

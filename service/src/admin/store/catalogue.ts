@@ -47,7 +47,7 @@ function exportCommand(catalogue: Command, context: CommandContext): void {
     })
 }
 
-const NO_ITEMS = 'No items yet. See what a file would bring: shopwire-admin catalogue import <file> --dry-run'
+const NO_ITEMS = 'No items yet. See what a file would change: shopwire-admin catalogue import <file> --dry-run'
 
 function listCommand(catalogue: Command, context: CommandContext): void {
   interface Flags {
@@ -156,7 +156,7 @@ function setCommand(catalogue: Command, context: CommandContext): void {
       await untilServed(context, done.changes.length)
       print(command, context, done, () =>
         done.changes.length === 0
-          ? `${id} ${done.item.name} is so already; the catalogue stays at revision ${done.revision}.`
+          ? `${id} ${done.item.name} already has these values; the catalogue stays at revision ${done.revision}.`
           : `${id} ${done.item.name}: ${describeChanges(done.changes)}\nThe catalogue is at revision ${done.revision}.`,
       )
     })
@@ -168,7 +168,7 @@ function parseYesNo(text: string): string {
   return text === 'yes' ? 'true' : 'false'
 }
 
-/** In a file, no end is an empty field; on a command line, an empty text is a variable that was not set. */
+/** In a file an empty field means no end; on a command line an empty text is a variable that was not set. */
 function parseUntil(text: string): string {
   if (text === '') throw refuse('invalid_request', '--until is empty. Give a time, or "never".')
   return text === 'never' ? '' : text

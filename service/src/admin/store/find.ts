@@ -5,7 +5,7 @@ import type { CommandContext } from '../terminal/command-context.ts'
 import { print, table } from '../terminal/print.ts'
 import { readLines } from '../terminal/read-input.ts'
 
-/** The command that says more. */
+/** The command that shows more. */
 const SHOW: Readonly<Record<string, (found: Found) => string>> = {
   account: ({ id }) => `accounts show ${id}`,
   order: ({ id }) => `orders show ${id}`,
@@ -24,11 +24,11 @@ export function findCommand(program: Command, context: CommandContext): void {
     .command('find')
     .argument('[what]', 'id or its beginning, name, address, idempotency key, bank reference, fingerprint')
     .option('--link <file>', 'where the link in this file is; "-" reads standard input. Needs an operator')
-    .description('whatever somebody quotes: what it is, and the command that says more')
+    .description('find what a text refers to, and the command that shows more')
     .action(async (what: string | undefined, { link: file }: { link?: string }, command: Command) => {
       if ((what === undefined) === (file === undefined))
         throw refuse('invalid_request', 'Give what to find, or --link <file>.')
-      // Whoever has a link can redeem it, and arguments are in the history of the shell and the list of processes.
+      // // Whoever has a link can redeem it, and arguments end up in shell histories and process lists.
       if (what?.includes('://'))
         throw refuse(
           'invalid_request',
@@ -58,7 +58,7 @@ export function findCommand(program: Command, context: CommandContext): void {
         throw refuse(
           'not_found',
           file === undefined
-            ? 'Nothing is known under that. Ids and idempotency keys are compared letter by letter.'
+            ? 'Nothing was found. Ids and idempotency keys must match exactly.'
             : 'This store never held that link.',
         )
     })

@@ -7,7 +7,7 @@ import { day, print, table } from '../terminal/print.ts'
 export function jobCommands(program: Command, context: CommandContext): void {
   const jobs = program
     .command('jobs')
-    .description('jobs that failed too often on our side and are not tried again (dead letters)')
+    .description('jobs that failed too often and are not tried again (dead letters)')
 
   jobs
     .command('dead')
@@ -35,7 +35,7 @@ export function jobCommands(program: Command, context: CommandContext): void {
     .command('retry')
     .argument('[id]', 'the order or endpoint that the job is about, from "jobs dead"')
     .option('--all', 'all of them')
-    .description('make dead letters due again, once their cause is corrected')
+    .description('make dead letters due again, once their cause is fixed')
     .action(async (id: string | undefined, { all = false }: { all?: boolean }, command: Command) => {
       if ((id === undefined) === !all)
         throw refuse('invalid_request', 'Give the id of one dead letter, or --all.')
@@ -53,7 +53,7 @@ export function jobCommands(program: Command, context: CommandContext): void {
     .command('drop')
     .argument('<id>', 'the order or endpoint that the job is about, from "jobs dead"')
     .requiredOption('--reason <text>', 'kept in the audit log', parseText)
-    .description('remove a dead letter for good; events of an endpoint that were not sent are given up')
+    .description('remove a dead letter permanently; unsent events of an endpoint are given up')
     .action(async (id: string, { reason }: { reason: string }, command: Command) => {
       const dropped = await context.operator().dropDeadLetter(id, reason)
       print(command, context, dropped, () =>

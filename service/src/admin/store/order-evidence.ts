@@ -36,19 +36,19 @@ export function proveCommand(orders: Command, context: CommandContext): void {
           accountTable(proofs),
         )
         throw new NotDoneError(
-          `${proofs.length} accounts used this key, each for itself: a key belongs to its account. Name the one that claims, ` +
+          `${proofs.length} accounts used this key, independently: a key belongs to its account. Name the account of the claim, ` +
             `such as: shopwire-admin orders prove ${idempotency_key} --account ${proof.account_id}`,
         )
       }
       print(command, context, { ...proof, summary: summaryOf(proof) }, () => describeProof(proof))
       if (proof.verdict === 'not_once')
         throw new RulesViolatedError(
-          'Orders, debits and refunds of this key do not fit together. This must not happen: close the store and read "Invariants" in the documentation before you change anything.',
+          'Orders, debits and refunds of this key contradict each other. This must not happen: close the store and read "Invariants" in the documentation before you change anything.',
         )
     })
 }
 
-/** What `orders show` says below the lines of an order. */
+/** What `orders show` prints below the lines of an order. */
 export function describeEvidence(evidence: OrderEvidence, created_at: Date): string[] {
   const { idempotency_key, key, link_reads, link_reads_total, events } = evidence
   const { operator_actions, kept_since } = evidence
@@ -91,7 +91,7 @@ export function describeEvidence(evidence: OrderEvidence, created_at: Date): str
       'None recorded.',
     ),
     ...(hidden > 0 ? [`and ${hidden} earlier ones`] : []),
-    ...(created_at < kept_since ? [`Attempts and reads before ${day(kept_since)} UTC are not kept.`] : []),
+    ...(created_at < kept_since ? [`Attempts and reads before ${day(kept_since)} UTC are no longer stored.`] : []),
     '',
     'Webhook events:',
     eventTable(events),
@@ -180,7 +180,7 @@ function eventTable(events: readonly OrderEvent[]): string {
         ]),
       ]
     }),
-    'None is kept.',
+    'None is stored.',
   )
 }
 
@@ -199,7 +199,7 @@ function buyerText({ key, request_id, client_address, attempts }: OrderEvidence)
   return `key ${key.id}${key.name === null ? '' : ` "${key.name}"`}, request ${request_id}${from}`
 }
 
-/** The names of keys in the tables, but for the one that is named already. */
+/** The names of keys in the tables, except for the one that is named already. */
 function keyFacts(
   rows: readonly { key_id: string; key_name: string | null }[],
   besides?: string,

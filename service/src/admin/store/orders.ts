@@ -169,7 +169,7 @@ function actingCommands(orders: Command, context: CommandContext): void {
     .command('cancel')
     .argument('<order>')
     .requiredOption('--reason <text>', 'kept with the order', parseText)
-    .option('--although-delivered', 'also one whose links its customer got in a time that a restore lost')
+    .option('--although-delivered', 'even if the customer got its links in a time that a restore lost')
     .description('give up a paid order and return its money; final')
     .action(async (id: string, options: { reason: string; althoughDelivered?: true }, command: Command) => {
       const { reason, ...rest } = options
@@ -195,7 +195,7 @@ function refundCommands(refunds: Command, context: CommandContext): void {
   refunds
     .command('rule')
     .option('--cancel-after <duration>', 'such as 2d; "never" leaves it to an operator')
-    .option('--per-hour <n>', 'stop and wait for an operator beyond so many an hour', parseCount)
+    .option('--per-hour <n>', 'stop after this many an hour and wait for an operator', parseCount)
     .description('show or set after how long an undelivered order is cancelled and refunded automatically')
     .action(
       async ({ cancelAfter, perHour }: { cancelAfter?: string; perHour?: number }, command: Command) => {
@@ -218,7 +218,7 @@ function refundCommands(refunds: Command, context: CommandContext): void {
   refunds
     .command('release')
     .description(
-      'let the refund rule continue after it has reached its limit; look at "orders waiting" first',
+      'let the refund rule continue after it has reached its limit; check "orders waiting" first',
     )
     .action(async (_options, command: Command) => {
       const rule = await context.operator().releaseRefundRule()
@@ -291,7 +291,7 @@ function waitingTable(rows: readonly WaitingOrder[]): string {
       dollars(row.total_cents),
       `${row.attempts}×`,
       row.next_at ? day(row.next_at) : 'when woken',
-      row.note ?? 'not taken up yet: does a worker run?',
+      row.note ?? 'not started yet: is a worker running?',
     ]),
     'Nothing waits: every order is delivered or cancelled.',
   )
@@ -314,6 +314,6 @@ function describeHold({ held_at, per_hour_max }: RefundRule): string[] {
   if (held_at === null) return []
   return [
     `STOPPED since ${day(held_at)} UTC: the refund rule reached its limit of ${per_hour_max} an hour; nothing more is refunded automatically.`,
-    'Look at what is overdue and at the clocks of database and workers, then: shopwire-admin refunds release',
+    'Check the overdue orders and the clocks of database and workers, then: shopwire-admin refunds release',
   ]
 }

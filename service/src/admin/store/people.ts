@@ -21,7 +21,7 @@ export function peopleCommands(program: Command, context: CommandContext): void 
         [
           `Invited ${invited.email} as ${invited.role}. The mail is on its way; this is its link:`,
           invited.link,
-          `It works once, until ${day(invited.expires_at)} UTC. Whoever opens it becomes that person: hand it to nobody else.`,
+          `It works once, until ${day(invited.expires_at)} UTC. Whoever opens it becomes that person: give it to nobody else.`,
         ].join('\n'),
       )
     })
@@ -66,7 +66,7 @@ export function peopleCommands(program: Command, context: CommandContext): void 
   people
     .command('reset-factors')
     .argument('<email>')
-    .requiredOption('--reason <text>', 'how you know who asked; kept in the audit log', parseText)
+    .requiredOption('--reason <text>', 'how you verified who asked; kept in the audit log', parseText)
     .description(
       'remove authenticator app, recovery codes and passkeys of somebody who lost them, and end their sessions',
     )
@@ -83,9 +83,9 @@ export function peopleCommands(program: Command, context: CommandContext): void 
 
   operators
     .command('add')
-    .argument('<email>', 'address of the person, who is named by it in the audit log')
+    .argument('<email>', 'address of the person, which names them in the audit log')
     .option('--days <n>', `how long the token works, up to ${OPERATOR_TOKEN_DAYS_MAX}`, parseDays, 90)
-    .description('make a token by which somebody acts with this command; shown once')
+    .description('make a token that lets somebody use this command; shown once')
     .action(async (email: string, { days }: { days: number }, command: Command) => {
       const { operator, isFirst } = context.operatorOrFirst()
       const added = await operator.addOperator({ email, days, isFirst })
@@ -123,7 +123,7 @@ export function peopleCommands(program: Command, context: CommandContext): void 
     .command('revoke')
     .argument('<email>')
     .requiredOption('--reason <text>', 'kept in the audit log', parseText)
-    .description('end all tokens of somebody; their next command is refused')
+    .description('end all tokens of a person; their next command is refused')
     .action(async (email: string, { reason }: { reason: string }, command: Command) => {
       const revoked = await context.operator().revokeOperator(email, reason)
       print(

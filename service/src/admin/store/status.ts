@@ -5,13 +5,13 @@ import type { StoreStatus } from '../../operations/store-status.ts'
 import type { CommandContext } from '../terminal/command-context.ts'
 import { age, day, print, printable } from '../terminal/print.ts'
 
-/** Something needs a person. Thrown after the page was printed, for the exit code. */
+/** Something needs attention. Thrown after the page was printed, for the exit code. */
 class NeedsAttentionError extends Error {
   override readonly name = 'NeedsAttentionError'
 }
 
 const DAY_S = 86_400
-/** After so long the alerts of docs/runbooks/alerts.md come too. */
+/** From these limits on the alerts of docs/runbooks/alerts.md fire too. */
 const DUE_S_MAX = 60
 const WAITING_S_MAX = 3_600
 const MAIL_S_MAX = 900
@@ -22,9 +22,9 @@ const NOT_KNOWN = 'not known'
 interface Elsewhere {
   /** What is wrong with the backups; undefined when nothing is recorded where this command runs. */
   readonly backups: { readonly last: string | null; readonly problems: readonly string[] } | undefined
-  /** Of the API's address; undefined when it cannot be asked. */
+  /** Days left of the certificate of the API's address; undefined when it cannot be read. */
   readonly certificate_days: number | undefined
-  /** Of the operator who asks; undefined without a token. */
+  /** The expiry of the operator's own token; undefined without a token. */
   readonly token_ends_at: Date | undefined
 }
 
@@ -35,7 +35,7 @@ export function statusCommand(
 ): void {
   program
     .command('status')
-    .description('all well? The whole store on one page; exits with 1 when something needs a person')
+    .description('all well? The whole store on one page; exits with 1 when something needs attention')
     .action(async (_options, command: Command) => {
       const [status, backups, certificate_days] = await Promise.all([
         context.reads().readStoreStatus(),
@@ -70,7 +70,7 @@ async function readBackups(context: CommandContext): Promise<Elsewhere['backups'
   return { last: last.at(-1) ?? null, problems: problemsOf(status, context.nowMs(), present) }
 }
 
-/** Each with the command that says more, or ends it. */
+/** Each with the command that shows more, or fixes it. */
 function attentionOf(status: StoreStatus, { backups, certificate_days, token_ends_at }: Elsewhere): string[] {
   const { store, workers, queues, waiting, pools, suppliers, mail, verified, now } = status
   const dead = queues.reduce((sum, queue) => sum + queue.dead, 0)
@@ -82,10 +82,10 @@ function attentionOf(status: StoreStatus, { backups, certificate_days, token_end
     [workers.alive === 0, 'no worker runs: orders are accepted and not delivered'],
     ...queues.map(({ queue, oldest_due_s }): [boolean, string] => [
       oldest_due_s > DUE_S_MAX,
-      `work of the queue "${queue}" has been due for ${age(oldest_due_s)}: more workers, or look at their log`,
+      `work of the queue "${queue}" has been due for ${age(oldest_due_s)}: start more workers, or check their log`,
     ]),
     [dead > 0, `${counted(dead, 'job')} failed too often and will not be tried again: jobs dead`],
-    [waiting.oldest_s > WAITING_S_MAX, `an order waits for ${age(waiting.oldest_s)}: orders waiting`],
+    [waiting.oldest_s > WAITING_S_MAX, `an order has been waiting for ${age(waiting.oldest_s)}: orders waiting`],
     [pools.empty > 0, `${counted(pools.empty, 'pool')} empty: pool levels --low`],
     [pools.low > pools.empty, `${counted(pools.low - pools.empty, 'pool')} low: pool levels --low`],
     [paused.length > 0, `paused suppliers: ${paused.join(', ')} (suppliers resume)`],
@@ -96,9 +96,9 @@ function attentionOf(status: StoreStatus, { backups, certificate_days, token_end
     ],
     [
       status.payment_reviews > 0,
-      `${counted(status.payment_reviews, 'payment')} to be looked at: topups list`,
+      `${counted(status.payment_reviews, 'payment')} to decide: topups list`,
     ],
-    [mail.oldest_s > MAIL_S_MAX, `mail waits for ${age(mail.oldest_s)}: look at the log of the workers`],
+    [mail.oldest_s > MAIL_S_MAX, `mail has been waiting for ${age(mail.oldest_s)}: check the log of the workers`],
     [
       (verified?.rules_violated ?? 0) > 0,
       `${counted(verified?.rules_violated ?? 0, 'rule')} violated: verify`,

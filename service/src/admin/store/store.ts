@@ -23,7 +23,7 @@ export function storeCommands(program: Command, context: CommandContext): void {
 
   store
     .command('open')
-    .description('take orders; a planned window that has begun still keeps the store closed (store unplan)')
+    .description('accept orders; a planned window that has begun still keeps the store closed (store unplan)')
     .action(async (_options, command: Command) => {
       await context.operator().setStore(true, null)
       const { state, windows } = await context.reads().showStore()
@@ -70,7 +70,7 @@ export function storeCommands(program: Command, context: CommandContext): void {
   store
     .command('unplan')
     .argument('<window>')
-    .description('call a planned window off, also one that has begun')
+    .description('cancel a planned window, even one that has begun')
     .action(async (id: string, _options, command: Command) => {
       const window = await context.operator().cancelWindow(id)
       print(command, context, window, () => `Called off ${window.id}.`)
@@ -88,7 +88,7 @@ function describeClosing(closing: readonly StoreWindow[], until: Date): string {
   ].join('\n')
 }
 
-/** Windows may overlap or follow one another without a gap. They are sorted by their beginning. */
+/** Windows may overlap or follow one another without a gap. They are sorted by their start. */
 function closedUntil(windows: readonly StoreWindow[], now: Date): Date {
   return windows.reduce(
     (until, { closes_at, opens_at }) => (closes_at <= until && opens_at > until ? opens_at : until),

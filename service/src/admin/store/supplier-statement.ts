@@ -38,11 +38,11 @@ export function statementText(statement: SupplierStatement): string {
     `Owed when it ended         ${dollars(statement.owed_after_cents)}`,
     '',
     `Now: ${dollars(now.owed_cents)} owed; open requests ${dollars(now.open_cents)} (${now.open_requests}); ` +
-      `given up, may still be asked for ${dollars(now.written_off_cents)} (${now.written_off_requests}).`,
+      `given up, may still be charged ${dollars(now.written_off_cents)} (${now.written_off_requests}).`,
   ].join('\n')
 }
 
-/** A fulfilled request has a cost; an open one or one given up an expected cost, in brackets. */
+/** A fulfilled request has a cost; an open one, or one that was given up, has an expected cost, in brackets. */
 function costText({
   stage,
   cost_cents,

@@ -6,7 +6,7 @@ import { parseCount, parseDuration, parseLimit, parseText } from '../terminal/pa
 import { day, dollars, NotDoneError, print, table } from '../terminal/print.ts'
 import { statementCsv, statementText } from './supplier-statement.ts'
 
-/** The servers that make links, what they were asked for, and what they are owed. */
+/** The servers that make links, the requests to them, and what they are owed. */
 export function supplierCommands(program: Command, context: CommandContext): void {
   const suppliers = program
     .command('suppliers')
@@ -76,8 +76,8 @@ export function supplierCommands(program: Command, context: CommandContext): voi
     })
 
   for (const [name, isPaused, description] of [
-    ['pause', true, 'ask nothing new of it for now; its fallback takes over'],
-    ['resume', false, 'ask it again'],
+    ['pause', true, 'send it no new requests for now; its fallback takes over'],
+    ['resume', false, 'send it requests again'],
   ] as const) {
     suppliers
       .command(name)
@@ -121,14 +121,14 @@ export function supplierCommands(program: Command, context: CommandContext): voi
     .command('give-up')
     .argument('<order>')
     .argument('<line>', 'of the order, from 1', parseCount)
-    .description('stop waiting for a supplier that will never answer; the other one may be asked then')
+    .description('stop waiting for a supplier that will never answer; then the other one may be asked')
     .action(async (order: string, line: number, _options, command: Command) => {
       const requests = await context.operator().giveUpRequests(order, line)
       print(command, context, { requests }, () =>
         [
           ...requests.map(({ id, supplier, qty }) => `Gave up ${id} at "${supplier}" (${qty} links).`),
           'If the supplier made the links after all, it may ask for its money: "suppliers owed" keeps the amount apart.',
-          `To ask for them once more: shopwire-admin suppliers collect ${requests[0]?.id}`,
+          `To request them once more: shopwire-admin suppliers collect ${requests[0]?.id}`,
         ].join('\n'),
       )
     })
@@ -136,7 +136,7 @@ export function supplierCommands(program: Command, context: CommandContext): voi
   suppliers
     .command('collect')
     .argument('<request>', 'its id, as "suppliers statement" and the supplier know it')
-    .description('ask once more for a request that was given up; links that come go to the item’s pool')
+    .description('repeat a request that was given up; links that come go to the item’s pool')
     .action(async (request: string, _options, command: Command) => {
       const done = await context.operator().collectRequest(request)
       print(command, context, done, () => describeCollected(done))
@@ -175,7 +175,7 @@ function describeCollected({
 function moneyCommands(suppliers: Command, context: CommandContext): void {
   suppliers
     .command('owed')
-    .description('what we owe to whom, and what may come on top: open requests and those given up')
+    .description('what we owe to each supplier, and what may come on top: open requests and those given up')
     .action(async (_options, command: Command) => {
       const rows = await context.longRunningReads().listSupplierBalances()
       print(command, context, { suppliers: rows }, () =>

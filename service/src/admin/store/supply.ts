@@ -20,7 +20,7 @@ export function supplyCommands(program: Command, context: CommandContext): void 
     .command('list')
     .option('--limit <n>', 'how many', parseLimit, 200)
     .option('--after <item>', 'continue after this item', '')
-    .description('items with a source of their own; all others are delivered by hand')
+    .description('items with an automatic source; all others are delivered by hand')
     .action(async ({ limit, after }: { limit: number; after: string }, command: Command) => {
       const rows = await context.reads().listSupplies(limit, after)
       print(command, context, { items: rows }, () => levels(rows))
@@ -91,10 +91,10 @@ function poolCommands(program: Command, context: CommandContext) {
     .command('load')
     .argument('<item>')
     .argument('<file>', 'one link a line; "-" reads standard input')
-    .description('add links to an item’s pool; a link this store ever held is left out')
+    .description('add links to an item’s pool; a link that was ever in this store is skipped')
     .action(async (item: string, file: string, _options, command: Command) => {
       const links = await readLines(file)
-      if (links.length === 0) throw refuse('invalid_request', `"${file}" holds no links. Give one a line.`)
+      if (links.length === 0) throw refuse('invalid_request', `"${file}" has no links. Put one on each line.`)
       const progress = progressOf(command, context, 'links loaded')
       progress.at(0, links.length)
       let committed = 0
@@ -107,7 +107,7 @@ function poolCommands(program: Command, context: CommandContext) {
         .catch((error) => {
           if (committed > 0)
             context.err(
-              `The first ${committed} of ${links.length} links are in the pool and stay there. Run the same command again: it leaves them out and goes on.\n`,
+              `The first ${committed} of ${links.length} links are in the pool and stay there. Run the same command again: it skips them and continues.\n`,
             )
           throw error
         })
@@ -115,7 +115,7 @@ function poolCommands(program: Command, context: CommandContext) {
       print(command, context, loaded, () => describeLoaded(item, loaded))
       if (loaded.loaded === 0) {
         throw new NotDoneError(
-          `None of the ${links.length} links was loaded: this store held all of them before. Each is sold once; bring new ones.`,
+          `None of the ${links.length} links was loaded: all of them were in this store before. Each link is sold once; load new ones.`,
         )
       }
     })
@@ -130,7 +130,7 @@ function poolCommands(program: Command, context: CommandContext) {
     )
     .action(async (item: string, file: string, { reason }: { reason: string }, command: Command) => {
       const links = await readLines(file)
-      if (links.length === 0) throw refuse('invalid_request', `"${file}" holds no links. Give one a line.`)
+      if (links.length === 0) throw refuse('invalid_request', `"${file}" has no links. Put one on each line.`)
       const done = await context.operator().withdrawLinks(item, links, reason)
       print(command, context, done, () =>
         [
@@ -233,7 +233,7 @@ function describeLoaded(item: string, { loaded, known, pool_left }: Loaded): str
   if (known.length > 0) {
     const shown = known.slice(0, 20).join(', ')
     lines.push(
-      `Left out ${known.length}, held before or twice in the list: line ${shown}${known.length > 20 ? ' …' : ''}.`,
+      `Skipped ${known.length}, in this store before or twice in the list: line ${shown}${known.length > 20 ? ' …' : ''}.`,
     )
   }
   return lines.join('\n')
@@ -251,7 +251,7 @@ function describeSource(supply: ItemSupply): string {
 
 function describeOpen({ supplier, requests, links }: Chosen['open_requests'][number]): string {
   return (
-    `${requests} requests for ${links} links are open at "${supplier}": they are settled with it first, and nothing new is asked for ` +
+    `${requests} requests for ${links} links are open at "${supplier}": they are settled with it first, and nothing new is requested for ` +
     'their orders until then. "suppliers unsettled" lists them.'
   )
 }

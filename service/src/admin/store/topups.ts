@@ -11,7 +11,7 @@ export function topUpCommands(program: Command, context: CommandContext): void {
   topUps
     .command('list')
     .option('--limit <n>', 'how many', parseLimit, 50)
-    .description('top-ups that wait for their money or for a decision, and payments that need a person')
+    .description('top-ups that wait for their money or for a decision, and payments that need a decision')
     .action(async ({ limit }: { limit: number }, command: Command) => {
       const shown = await context.reads().listTopUps(limit)
       print(command, context, shown, () =>
@@ -26,7 +26,7 @@ export function topUpCommands(program: Command, context: CommandContext): void {
             : [
                 '',
                 table(
-                  ['REVIEW', 'SINCE', 'PAYMENT', 'WHY IT NEEDS A PERSON'],
+                  ['REVIEW', 'SINCE', 'PAYMENT', 'WHY IT NEEDS A DECISION'],
                   shown.reviews.map((review) => [
                     review.id,
                     day(review.found_at),
@@ -83,7 +83,7 @@ export function topUpCommands(program: Command, context: CommandContext): void {
     .command('decided')
     .argument('<review>', 'from "topups list"')
     .requiredOption('--reason <text>', 'kept in the audit log', parseText)
-    .description('a payment that needed a person has been dealt with; books nothing')
+    .description('mark a payment as decided once it has been dealt with; books nothing')
     .action(async (id: string, { reason }: { reason: string }, command: Command) => {
       const decided = await context.operator().decideReview(id, reason)
       print(command, context, decided, () => `Decided: ${decided.subject}. ${decided.note}.`)
@@ -92,7 +92,7 @@ export function topUpCommands(program: Command, context: CommandContext): void {
   topUps
     .command('reconcile')
     .option('--now', 'do not wait until it is due')
-    .description('compare all card money with the payment provider, and see how far that is')
+    .description('compare all card money with the payment provider, and show the progress')
     .action(async ({ now }: { now?: true }, command: Command) => {
       if (now) await context.operator().reconcilePayments()
       const run = await context.reads().readReconciliation()
@@ -103,7 +103,7 @@ export function topUpCommands(program: Command, context: CommandContext): void {
     .command('owed')
     .option('--limit <n>', 'how many', parseLimit, 50)
     .description(
-      'what refunds and disputes took back and the balance did not hold; these accounts are suspended',
+      'what refunds and disputes took back beyond the balance; these accounts are suspended',
     )
     .action(async ({ limit }: { limit: number }, command: Command) => {
       const owed = await context.reads().listReceivables(limit)
@@ -144,14 +144,14 @@ export function topUpCommands(program: Command, context: CommandContext): void {
 function describeReconciliation(run: Awaited<ReturnType<OperatorReads['readReconciliation']>>): string {
   if (!run)
     return 'Card money was never compared with a payment provider. A worker with SHOPWIRE_STRIPE_SECRET_KEY does it once a day.'
-  const counted = `${run.compared} compared, ${run.asked} of them asked about one by one`
+  const counted = `${run.compared} compared, ${run.asked} of them read one by one`
   return [
     run.stage === null
       ? `Compared until  ${day(run.compared_until)} UTC: ${counted}`
-      : `Under way       ${run.stage}, since ${day(run.started_at ?? run.due_at)} UTC: ${counted}`,
+      : `In progress     ${run.stage}, since ${day(run.started_at ?? run.due_at)} UTC: ${counted}`,
     `Last finished   ${run.finished_at ? `${day(run.finished_at)} UTC` : 'never'}`,
     `Due             ${day(run.due_at)} UTC`,
-    `Need a person   ${run.reviews}${run.reviews > 0 ? ': shopwire-admin topups list' : ''}`,
+    `Need a decision ${run.reviews}${run.reviews > 0 ? ': shopwire-admin topups list' : ''}`,
   ].join('\n')
 }
 

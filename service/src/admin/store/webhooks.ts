@@ -112,7 +112,7 @@ export function webhookCommands(program: Command, context: CommandContext): void
   webhooks
     .command('rotate-secret')
     .argument('<account>')
-    .description('a new signing secret; the old one signs too, in a header of its own, for 24 hours')
+    .description('a new signing secret; the old one signs too, in a separate header, for 24 hours')
     .action(async (account: string, _options, command: Command) => {
       const secret = await context.operator().rotateWebhookSecret(account)
       print(command, context, { secret }, () =>

@@ -12,26 +12,26 @@ import type { Terminal } from './terminal.ts'
 /** What the commands need from the process; opened when a command first uses it. */
 export interface CommandContext {
   readonly version: string
-  /** Finds out who acts, and returns when the token ends that says so; runs before every command that works on the database. */
+  /** Finds out who acts, and returns when their token expires; runs before every command that works on the database. */
   identify(actor: string | undefined): Promise<Date | undefined>
-  /** For whatever changes or reveals something. Refuses when it is not known who acts. */
+  /** For commands that change or reveal something. Refuses when the operator is unknown. */
   operator(): Operator
-  /** The same for adding an operator, which somebody unknown may do while there is none: then `isFirst`. */
+  /** The same for adding an operator, which an unknown user may do while there is none: then `isFirst`. */
   operatorOrFirst(): { readonly operator: Operator; readonly isFirst: boolean }
-  /** For whatever only reads. Needs no actor. */
+  /** For commands that only read. Needs no actor. */
   reads(): OperatorReads
   /** The same with a long statement timeout, for reads of whole tables. */
   longRunningReads(): OperatorReads
   migrate(report: (line: string) => void): Promise<MigrationReport>
-  /** What `migrate` would do and meet; reads only. */
+  /** What `migrate` would do; reads only. */
   checkUpgrade(options: UpgradeCheckOptions): Promise<UpgradeCheck>
-  /** Why the database does not fit this program; asked as its owner where one is given. */
+  /** Why the database does not fit this program; checked as its owner, if a login for that is given. */
   migrationStatus(): Promise<string | undefined>
   /** The same, on the connection that the commands work with. */
   schemaMismatch(): Promise<string | undefined>
   /** The invariants of the data. */
   rules(): Promise<Rule[]>
-  /** Goes through the production checklist. */
+  /** Runs the production checklist. */
   doctor(): Promise<CheckResult[]>
   describeConfig(): Record<string, string>
   configReference(): SettingDescription[]
@@ -39,11 +39,11 @@ export interface CommandContext {
   metricsReference(): Promise<readonly ListedMetric[]>
   /** Whether to allow what production refuses, such as a supplier without TLS. */
   isDevelopment(): boolean
-  /** Of sold links: in the folder given, or the configured one. Undefined when there is none. */
+  /** The journal of sold links: in the given folder, or the configured one. Undefined when there is none. */
   journal(dir?: string): Journal | undefined
   /** The folder in which "shopwire backup" records its results. */
   backupState(): string
-  /** Until the certificate of the API's address ends; undefined when it has none. */
+  /** Days until the certificate of the API's address expires; undefined when it has none. */
   certificateDays(): Promise<number | undefined>
   encryptionKeys(): EncryptionKeys
   /** Which of the configured keys are not those that the database was encrypted with. */

@@ -15,20 +15,20 @@ export function completionCommand(program: Command, { out }: CommandContext): vo
         '  source <(shopwire-admin completion zsh)       in ~/.zshrc',
       ].join('\n'),
     )
-    .description('print a script by which the shell completes commands and options')
+    .description('print a script that completes commands and options in the shell')
     .action((shell: string, _options, command: Command) => {
       const script = `${shell === 'zsh' ? ZSH_AS_BASH : ''}${scriptOf(program)}`
       out(command.optsWithGlobals().json ? `${JSON.stringify({ script })}\n` : script)
     })
 }
 
-/** A ~/.zshrc of one line has not loaded zsh's own completion, on which its emulation of bash's is built. */
+/** A ~/.zshrc of one line has not loaded zsh's own completion, which its emulation of bash's needs. */
 const ZSH_AS_BASH = `autoload -Uz compinit bashcompinit
 (( $+functions[compdef] )) || compinit
 bashcompinit
 `
 
-/** It has every command, so that completing never starts the program. zsh runs it by its emulation of bash's completion. */
+/** The script has every command, so that completing never starts the program. zsh runs it with its emulation of bash's completion. */
 function scriptOf(program: Command): string {
   const globals = longOptions(program)
   const all = [program, ...descendants(program)]

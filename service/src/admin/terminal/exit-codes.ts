@@ -25,20 +25,20 @@ const MEANING: Readonly<Record<ExitCode, string>> = {
   7: 'a dependency did not answer',
 }
 
-/** Where a code says more than in general, or comes besides those that follow from what the command does. */
+/** Where a code means more than in general, or is added to those that follow from what the command does. */
 const OWN: Readonly<Record<string, Partial<Record<ExitCode, string>>>> = {
-  'backup status': { 1: 'a restore would fail, or nobody can tell', 7: MEANING[7] },
+  'backup status': { 1: 'a restore would fail, or its result is unknown', 7: MEANING[7] },
   doctor: { 1: 'an item failed' },
   'encryption new-key': { 7: MEANING[7] },
   'encryption status': { 1: 'a key is wrong' },
-  'encryption re-encrypt': { 1: 'values are left under another key' },
-  find: { 4: 'nothing is known under that' },
+  'encryption re-encrypt': { 1: 'values are still under another key' },
+  find: { 4: 'nothing was found' },
   migrate: { 3: 'with --status: the database does not fit this program', 7: MEANING[7] },
-  'orders prove': { 5: 'several accounts used the key', 6: 'order and money do not fit together' },
+  'orders prove': { 5: 'several accounts used the key', 6: 'order and money contradict each other' },
   'pool load': { 5: 'none of the links was loaded' },
   'pool restore': { 5: 'some links still cannot be decrypted' },
   'recover compare': { 5: 'the journal has damaged lines' },
-  status: { 1: 'something needs a person' },
+  status: { 1: 'something needs attention' },
   'store open': { 5: 'something else keeps the store closed' },
   'suppliers collect': { 5: 'the supplier gave no links' },
   'upgrade check': { 1: 'do not upgrade now', 7: MEANING[7] },
@@ -53,7 +53,7 @@ export function exitCodesOf(command: Command): [ExitCode, string][] {
   const codes = new Set<ExitCode>([
     ...[EXIT.ok, EXIT.failed, EXIT.usage],
     ...(worksOnDatabase(command) ? [EXIT.schema, EXIT.unavailable] : []),
-    // What is named may not exist, or may be in a state in which it cannot be done.
+    // // The named object may not exist, or may be in a state that does not allow the command.
     ...(worksOnDatabase(command) && takesSomething ? [EXIT.notFound, EXIT.conflict] : []),
     ...(Object.keys(own).map(Number) as ExitCode[]),
   ])

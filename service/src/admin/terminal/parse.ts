@@ -46,7 +46,7 @@ export function parseDuration(text: string): number {
   return Number(count) * (UNIT_MS[unit as string] as number)
 }
 
-/** An offset is required: a time without one means something else on every machine. */
+/** An offset is required: without one, a time means something else on every machine. */
 export function parseInstant(text: string): number {
   const ms = /T.*(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(ms)) {

@@ -7,8 +7,8 @@ import { coloured } from './terminal.ts'
 export { day, dollars, printable }
 
 /**
- * Prints a result as JSON for scripts or as lines for people. Control characters from data reach the terminal in neither. JSON
- * may write any character as an escape, so it still parses to the same values.
+ * Prints a result as JSON for scripts or as lines for people. Control characters in data never reach the terminal. JSON may write
+ * any character as an escape, so it still parses to the same values.
  */
 export function print(
   command: Command,
@@ -21,12 +21,12 @@ export function print(
   out(`${terminal?.isColoured.out && !isJson ? coloured(lines) : lines}\n`)
 }
 
-/** Keeps line breaks. A text from data that may contain some has to go through `printable` first. */
+/** Keeps line breaks. Text from data that may contain some has to go through `printable` first. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n')
 }
 
-/** The command ran, and the state that was asked for was not reached. Thrown after the result was printed; the message says what to do. */
+/** The command ran, but the requested state was not reached. Thrown after the result was printed; the message says what to do. */
 export class NotDoneError extends Error {
   override readonly name = 'NotDoneError'
 }
@@ -47,7 +47,7 @@ export function table(
   return [line(head), ...shown.map(line)].join('\n')
 }
 
-/** Of money that came in, what went to something the account owed. */
+/** The part of incoming money that went to something the account owed. */
 export const describeCollected = (cents: number) => `${dollars(cents)} of it paid what the account owed.`
 
 /** How long something has lasted, in its largest unit: `40 s`, `12 min`, `3 h`, `9 days`. */

@@ -3,7 +3,7 @@ import type { CommandContext } from './command-context.ts'
 import { printable } from './print.ts'
 
 export interface Progress {
-  /** `remark`: what is being done now. */
+  /** `remark`: the present step. */
   at(done: number, total: number, remark?: string): void
   /** Removes the line from the terminal. */
   end(): void
@@ -13,7 +13,7 @@ const REDRAW_MS = 100
 /** In a log. */
 const LINE_MS = 5_000
 
-/** How far a long command is, at which rate, and for how much longer: one line at a terminal, a line every few seconds in a log. */
+/** The progress of a long command, its rate and the remaining time: one line at a terminal, a line every few seconds in a log. */
 export function progressOf(
   command: Command,
   { err, terminal }: Pick<CommandContext, 'err' | 'terminal'>,
@@ -46,7 +46,7 @@ export function progressOf(
   }
 }
 
-/** Without a rate while nothing was measured yet. */
+/** Without a rate until something was measured. */
 export function progressText(what: string, done: number, total: number, perSecond: number): string {
   const reached = `${count(done)} of ${count(total)} ${what}`
   if (!(perSecond > 0) || !Number.isFinite(perSecond)) return reached

@@ -18,7 +18,7 @@ const EXEMPT: ReadonlySet<string> = new Set([
   'completion',
 ])
 
-/** An old command on a new schema, or a new one on an old schema, could book money by rules that no longer hold. It is refused before it runs. */
+/** An old command on a new schema, or a new one on an old schema, could book money by outdated rules. It is refused before it runs. */
 export function checkSchemaFirst(program: Command, context: CommandContext): void {
   program.hook('preAction', async (_program, command) => {
     if (!worksOnDatabase(command)) return
@@ -33,7 +33,7 @@ export const worksOnDatabase = (command: Command) => !EXEMPT.has(pathOf(command)
 /** An export is checked without a database. */
 const isOffline = (command: Command) => pathOf(command) === 'verify' && command.opts().export !== undefined
 
-/** Every command that does something; groups do nothing themselves. */
+/** Every command that runs something; groups only have subcommands. */
 export function leavesOf(command: Command): Command[] {
   return command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf)
 }

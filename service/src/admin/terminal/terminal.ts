@@ -6,7 +6,7 @@ export interface Terminal {
   readonly isColoured: { readonly out: boolean; readonly err: boolean }
   /** Replaces the last line of standard error; undefined where that is no terminal. */
   readonly redraw?: (line: string) => void
-  /** Undefined where nobody can answer. */
+  /** Undefined when there is nobody to answer. */
   readonly ask?: (question: string) => Promise<string>
 }
 
@@ -21,7 +21,7 @@ export function terminalOf({ stdin, stdout, stderr, env }: NodeJS.Process): Term
   }
 }
 
-/** On stderr, so that stdout has the result only. Ctrl-C and Ctrl-D are no answer. */
+/** On stderr, so that stdout has only the result. Ctrl-C and Ctrl-D are no answer. */
 async function ask(question: string): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   const closed = new Promise<string>((resolve) => lines.once('close', () => resolve('')))
@@ -37,7 +37,7 @@ const RED = /\b(?:CLOSED|DEAD|EMPTY|FAILED|MISSING|NONE|STOP|STOPPED|VIOLATED|WR
 const YELLOW = /\b(?:LOW|PAUSED|WARNING)\b/g
 const GREEN = /^(?:All is well\.|All \d+ rules hold\.)$/gm
 
-/** Capitals say what needs attention, with or without colours. For text that has gone through `printable`. */
+/** Capitals show what needs attention, with or without colours. For text that has gone through `printable`. */
 export function coloured(text: string): string {
   return text
     .replace(RED, '\x1b[1;31m$&\x1b[0m')

@@ -8,12 +8,12 @@ import { type CatalogueFile, type FileFormat, FileItems } from './file-items.ts'
 import { textsOf } from './item-facts.ts'
 import { readJson } from './json-items.ts'
 
-/** V8 limits a string to about half a gigabyte, whatever memory there is. */
+/** V8 limits a string to about half a gigabyte, however much memory there is. */
 const FILE_BYTES_MAX = 500_000_000
 
 /**
- * Reads a whole file, or refuses it and lists everything that is wrong. Ids need the most care: one that lost digits in a
- * spreadsheet or a double is the id of another item and would be sold as that.
+ * Reads a whole file, or refuses it and lists everything that is wrong. Ids need the most care: an id that lost digits in a
+ * spreadsheet or a double is the id of another item, which would be sold instead.
  */
 export function readCatalogueFile(bytes: Uint8Array, wantedFormat?: FileFormat): CatalogueFile {
   const text = decode(bytes)
@@ -71,7 +71,7 @@ function decode(bytes: Uint8Array): string {
   }
   let text: string
   try {
-    // Removes a byte order mark: spreadsheets write one, and it means nothing in UTF-8.
+    // // Removes a byte order mark: spreadsheets write one, and it means nothing in UTF-8.
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
     throw refuse('invalid_request', 'The file is not UTF-8. Save it again, as "CSV UTF-8" or as JSON.')

@@ -46,7 +46,7 @@ export class FileItems {
     if (first !== undefined) {
       this.problem(
         place,
-        `the id ${id} stands in ${this.#where(first)} already. Keep one of the two; if they should be different items, the ids lost digits on the way.`,
+        `the id ${id} appears in ${this.#where(first)} already. Keep one of the two; if they should be different items, the ids lost digits on the way.`,
       )
       return
     }

@@ -153,7 +153,7 @@ function reasonsToStop(found: Found, options: UpgradeCheckOptions): string[] {
       `Programs of version ${found.version} do not work after ${closing}: stop them first. The only way back is a ` +
         'restored backup. Read the release notes, take a backup, and allow it with "--one-way".',
     found.pauseSeconds > pauseSecondsMax &&
-      `Calls would wait for about ${found.pauseSeconds} s in one go, and ${pauseSecondsMax} s are allowed. Close the store for that time with ` +
+      `Calls would wait for about ${found.pauseSeconds} s at a time, and ${pauseSecondsMax} s are allowed. Close the store for that time with ` +
         '"shopwire-admin store plan", or allow more with "--pause-max".',
     diskFreeBytes !== undefined &&
       found.neededBytes > diskFreeBytes &&

@@ -189,7 +189,7 @@ test('a pause longer than allowed, or a disk too small: stop', async () => {
   await add('-- compatible-with: {today}\n-- Wider.\nalter table many alter column n type bigint;\n')
   const found = await check({ diskFreeBytes: 10_000_000 })
   expect(found.reasons).toEqual([
-    expect.stringMatching(/^Calls would wait for about \d+ s in one go, and 5 s are allowed\./),
+    expect.stringMatching(/^Calls would wait for about \d+ s at a time, and 5 s are allowed\./),
     expect.stringMatching(/^The volume of the database has 10 MB free, and .* may need \d+ MB/),
   ])
   expect((await check({ pauseSecondsMax: 60, diskFreeBytes: 1e9 })).go).toBe(true)
