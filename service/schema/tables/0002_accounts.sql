@@ -4,16 +4,16 @@ create table accounts (
   id text collate "C" primary key,
   name text not null check (char_length(name) between 1 and 100),
   status text not null default 'active' check (status in ('active', 'suspended')),
-  -- Grows by one whenever the account or one of its keys changes what it may do. A process that has a key cached compares this
-  -- number on every request, so a revocation holds on the very next one.
+  -- Grows by one whenever the rights of the account or one of its keys change. A process that has a key cached compares this number
+  -- on every request, so a revocation applies to the very next one.
   access_version bigint not null default 1,
   created_at timestamptz not null,
   -- Final: functions/access/stay_closed.sql. A closed account is suspended too. See docs/decisions/0020.
   closed_at timestamptz,
-  -- Ids of those who belonged to it then. Whoever belongs to no other account is erased with it.
+  -- Ids of its members at that time. Those who belong to no other account are erased with it.
   closed_people text[],
   erased_at timestamptz,
-  -- Ids of those who were erased with it: what their audit rows no longer say may be missing.
+  -- Ids of those who were erased with it: audit rows about them may lack their personal data.
   erased_people text[],
   constraint accounts_closed_is_suspended check (closed_at is null or status = 'suspended'),
   constraint accounts_erased_is_closed check (erased_at is null or closed_at is not null)
@@ -39,7 +39,7 @@ create table api_keys (
   secret_sealed bytea not null,
   secret_kek_id text not null,
   created_at timestamptz not null,
-  -- Null when an operator made it. The name is the one at that time, so that a key still says who made it when they have left.
+  -- Null when an operator made it. The name is the one at that time, so that it is still shown when the person has left.
   created_by text,
   created_by_name text,
   rotated_from text,

@@ -1,4 +1,4 @@
--- Platform: the job queue. After the ledger, because every job belongs to an account, by its balance.
+-- Platform: the job queue. After the ledger, because every job belongs to an account, through its balance.
 
 -- Work to be done after a commit, written in that commit. See docs/decisions/0009.
 create table jobs (
@@ -8,29 +8,29 @@ create table jobs (
   subject text collate "C" not null,
   -- Infinity: parked until something wakes it.
   run_at timestamptz not null,
-  -- The lease: a worker has the job until then, and extends it while it works. A worker that dies lets it run out, and the job is
+  -- The lease: a worker has the job until then, and extends it while it works. When a worker dies the lease expires, and the job is
   -- free again.
   leased_until timestamptz,
-  -- How often the job was taken up. Also the fencing token: a worker whose lease was taken over has a lower number.
+  -- How often the job was claimed. Also the fencing token: a worker whose lease was taken over has a lower number.
   attempts integer not null default 0,
-  -- It was woken since it was taken up: whatever the worker decides, it is due again.
+  -- It was woken since it was claimed: whatever the worker decides, it is due again.
   is_woken boolean not null default false,
-  -- The last attempt failed. Failing jobs get only a part of a worker's slots, or they could fill all of them.
+  -- The last attempt failed. Failing jobs get only a part of a worker's slots; otherwise they could fill all of them.
   is_failing boolean not null default false,
-  -- One of many that became due together: woken by a restocked item, or a change of the catalogue told to every endpoint. They get only a
-  -- part of a worker's slots, so that nothing else waits for them.
+  -- One of many that became due together: woken by a restocked item, or a change of the catalogue announced to every endpoint. They
+  -- get only a part of a worker's slots, so that nothing else waits for them.
   is_backlog boolean not null default false,
-  -- How often in a row it failed on our side.
+  -- How often in a row it failed because of a defect.
   failures integer not null default 0,
   -- A dead letter since: it failed too often and is not tried again until an operator, or something new to do, wakes it.
   dead_at timestamptz,
-  -- Why it is not done yet, for an operator to read.
+  -- Why it is not done yet, for operators.
   note text check (char_length(note) <= 500),
   created_at timestamptz not null,
   primary key (queue, subject)
 )
--- Every job is updated and deleted within seconds. The dead rows have to be vacuumed quickly, or the next query for due jobs
--- reads them all. Pages are not given back: the next orders need them again, and giving them back takes a lock that claims wait for.
+-- Every job is updated and deleted within seconds. The dead rows have to be vacuumed quickly, or the next query for due jobs reads
+-- them all. Pages are not truncated: the next orders need them again, and truncating takes a lock that claims wait for.
 with (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
 
 -- Due jobs of one lane, oldest first.
@@ -42,8 +42,8 @@ create policy all_accounts on jobs
      shopwire_maintenance
   using (true);
 create policy own_account on jobs to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
--- The dashboard wakes the delivery of events. It never gives the worker anything else to do.
--- So does the API, which queues tests of an endpoint. Both read the jobs of orders, which are the orders that wait.
+-- The dashboard wakes the delivery of events. It cannot give the worker any other work.
+-- The API does the same when it queues tests of an endpoint. Both may read the jobs of orders, which show the waiting orders.
 create policy adds_deliveries_only on jobs as restrictive for insert to shopwire_api_rights, shopwire_dashboard
   with check (queue = 'deliver');
 create policy changes_deliveries_only on jobs as restrictive for update to shopwire_api_rights, shopwire_dashboard

@@ -1,8 +1,8 @@
 -- Access: used nonces, rate limits, the changes of access that API processes follow, and how much each key is used. See
 -- docs/decisions/0005 and 0006.
 
--- Nonces of requests that were signed lately. Unlogged, because it is written on every request and worthless after two minutes.
--- PostgreSQL empties unlogged tables after a crash and on a promoted standby; admission_memory records that this happened.
+-- Nonces of recently signed requests. Unlogged, because it is written on every request and worthless after two minutes. PostgreSQL
+-- empties unlogged tables after a crash and on a promoted standby; admission_memory records that this happened.
 create unlogged table spent_nonces (
   account_id text collate "C" not null,
   key_id text collate "C" not null,
@@ -10,7 +10,7 @@ create unlogged table spent_nonces (
   signed_at bigint not null,
   primary key (account_id, key_id, nonce)
 )
--- Every row dies. A run must keep up with the requests of a minute, so it does not pause; the next ones need its pages.
+-- Every row dies. A vacuum must keep up with the requests of a minute, so it does not pause; the next requests need its pages.
 with (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
 
 create index spent_nonces_signed_at on spent_nonces (signed_at);
@@ -21,25 +21,25 @@ create unlogged table admission_windows (
   -- Times of admitted requests and orders, in milliseconds since 1970, oldest first, never more than the limit.
   requests bigint[] not null default '{}',
   orders bigint[] not null default '{}',
-  -- The first refused requests of a minute have their nonces stored, as many as the request limit: when that minute began, in
-  -- milliseconds, and how many were stored. Stored without a limit, they could fill the disk.
+  -- The first refused requests of a minute have their nonces stored, up to the request limit: when that minute began, in
+  -- milliseconds, and how many were stored. Without a limit they could fill the disk.
   refused_since bigint not null default 0,
   refused_count integer not null default 0,
-  -- Of refused requests whose nonces were not stored only the latest time of signing is kept, in seconds; nothing signed at or
-  -- before it is admitted. Orders have their own: a refused order can only be repeated as an order, and must not block reads.
+  -- Of refused requests whose nonces were not stored only the latest signing time is stored, in seconds; nothing signed at or
+  -- before it is admitted. Orders have a separate time: a refused order can only be repeated as an order, and must not block reads.
   requests_refused_to bigint not null default 0,
   orders_refused_to bigint not null default 0
 )
 -- Updated on every request: the free space keeps the new version on the same page.
 with (fillfactor = 40);
 
--- One row while no unlogged row has been lost. Missing, or from another start of the server: nonces may be missing, and nothing
--- signed at or before that moment is admitted.
+-- One row, which exists while no unlogged row has been lost. If it is missing, or from another start of the server, nonces may be
+-- missing, and nothing signed at or before that moment is admitted.
 create unlogged table admission_memory (
   only_row boolean primary key default true check (only_row),
   server_started_at timestamptz not null,
   lost_at bigint not null,
-  -- Nonces signed at or before this second have been deleted. If the clock steps back, requests with them must still be refused.
+  -- Nonces signed at or before this second have been deleted. If the clock is set back, requests with them must still be refused.
   purged_to bigint not null
 );
 
@@ -68,7 +68,7 @@ create table witnessed_refusals (
 
 create index witnessed_refusals_refused_to on witnessed_refusals (refused_to);
 
--- Where API processes keep nonces, windows and access versions. A revocation has to reach the store they ask, so the command that
+-- Where API processes keep nonces, windows and access versions. A revocation has to reach the store they use, so the command that
 -- revokes compares this with its own settings.
 create table admission_in_use (
   kind text collate "C" primary key check (kind in ('postgres', 'redis', 'redis-cluster')),
@@ -76,12 +76,12 @@ create table admission_in_use (
 );
 
 -- Accounts whose access version changed, written in the transaction that changes it by the trigger in
--- functions/access/note_access_change.sql. API processes that cache keys, and keep access versions in Redis, follow this table: the
+-- functions/access/note_access_change.sql. API processes that cache keys, or access versions in Redis, follow this table: the
 -- command that made the change may end before it has announced it there.
 create table access_changes (
   account_id text collate "C" primary key references accounts (id),
   access_version bigint not null,
-  -- The transaction that wrote it. Transactions that a reader's snapshot did not show all have this number or a higher one, so a
+  -- The transaction that wrote it. All transactions that a reader's snapshot did not show have this number or a higher one, so a
   -- change that began early and was committed late is not missed.
   changed_in xid8 not null,
   changed_at timestamptz not null
@@ -96,8 +96,8 @@ create policy all_accounts on access_changes
      shopwire_maintenance
   using (true);
 
--- What each key did in each hour. Written in batches by API processes, after the answers (access/key-usage.ts); a process that is
--- killed loses its last seconds. No foreign key, which would cost more than the row.
+-- The use of each key in each hour. Written in batches by API processes, after the answers (access/key-usage.ts); a killed process
+-- loses its last seconds. No foreign key, which would cost more than the row.
 create table key_usage (
   account_id text collate "C" not null,
   key_id text collate "C" not null,
@@ -121,7 +121,7 @@ create policy all_accounts on key_usage
   using (true);
 create policy own_account on key_usage to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
 
--- The last use of each key, for as long as the key exists: the hours are kept for some weeks only.
+-- The last use of each key, for as long as the key exists: the hours are kept only for some weeks.
 create table key_last_uses (
   account_id text collate "C" not null,
   key_id text collate "C" not null,

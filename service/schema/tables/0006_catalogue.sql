@@ -1,6 +1,6 @@
 -- Catalogue: what is for sale, and whether the store is open.
 
--- Items are never deleted: old orders and callers' caches still name them.
+-- Items are never deleted: old orders and callers' caches still refer to them.
 create table items (
   id text collate "C" primary key check (id ~ '^[0-9]{17,20}$'),
   name text not null check (char_length(name) between 1 and 200),
@@ -28,7 +28,7 @@ create table catalogue_state (
 
 insert into catalogue_state (revision, changed_at) values (1, now());
 
--- Whether an operator has opened the store. One row. What callers are told is decided by functions/catalogue/store_is_open.sql.
+-- Whether an operator has opened the store. One row. functions/catalogue/store_is_open.sql decides what callers are told.
 create table store_state (
   only_row boolean primary key default true check (only_row),
   is_open boolean not null,
@@ -38,7 +38,7 @@ create table store_state (
 
 insert into store_state (is_open, changed_at) values (true, now());
 
--- Closings planned ahead. Nothing has to run for one to begin or end: every request compares them with the time.
+-- Planned closings. Nothing has to run for one to begin or end: every request compares them with the time.
 create table store_windows (
   id text collate "C" primary key,
   closes_at timestamptz not null,

@@ -18,7 +18,7 @@ create table item_supply (
   item_id text collate "C" primary key,
   source text not null check (source in ('pool', 'supplier', 'hand')),
   supplier text collate "C" references suppliers (name),
-  -- Asked when the first supplier has nothing or does not answer.
+  -- Called when the first supplier has nothing or does not answer.
   fallback text collate "C" references suppliers (name),
   -- The suppliers' name for the item; its id when null.
   sku text check (char_length(sku) between 1 and 200),
@@ -29,15 +29,15 @@ create table item_supply (
   warn_below integer not null default 0 check (warn_below >= 0),
   -- Links in the pool, counted under the lock of this row, which everyone who adds or takes one holds.
   pool_left integer not null default 0 check (pool_left >= 0),
-  -- The first link of the pool that may be left: everything before it was taken. Taking the next link then reads nothing that was taken
-  -- earlier, which a long-held snapshot keeps in the index. Empty: look from the beginning.
+  -- The first link of the pool that may be left: all links before it were taken. Taking the next link then skips the index entries
+  -- of taken links, which a long-held snapshot keeps. Empty: start at the beginning.
   pool_from text collate "C" not null default '',
   constraint item_supply_supplier check ((source = 'supplier') = (supplier is not null)),
   constraint item_supply_fallback check (fallback is null or (supplier is not null and fallback <> supplier))
 );
 
--- Units that were sold and have no link yet, by item: the sum over its rows. There are as many rows as transactions have changed the item's count
--- at once, because each changes one that no other holds. Written by count_unassigned alone.
+-- Units that were sold and have no link yet, by item: the sum over its rows. There are as many rows as there were simultaneous
+-- transactions, because each changes a row that no other has locked. Written by count_unassigned alone.
 create table unassigned_units (
   item_id text collate "C" not null,
   -- The transaction that made the row.
@@ -48,11 +48,12 @@ create table unassigned_units (
 -- Updated by every order, so pages have room to stay out of the index.
 with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
 
--- Every link this store has ever held, as a keyed hash, for ever: none is taken in twice, even after the link itself is gone.
+-- Every link this store has ever had, as a keyed hash, permanently: none can be loaded twice, even after the link itself was
+-- deleted.
 create table link_fingerprints (
   hash bytea primary key,
   seen_at timestamptz not null,
-  -- Supplier and request id, with a slash between, of the request that brought the link; null: it came otherwise.
+  -- Supplier and request id, with a slash between, of the request that brought the link; null for any other source.
   made_by text
 )
 -- Never updated, as transfers.
@@ -71,20 +72,20 @@ create table pool_links (
   set_aside_at timestamptz,
   primary key (item_id, id)
 )
--- Every link that is loaded is deleted when it is sold: after 200,000 sales of a pool of 200,000 all its rows are dead. By number, because
--- the table may be empty and large at once.
+-- Every link that is loaded is deleted when it is sold: after 200,000 sales of a pool of 200,000 all its rows are dead. The
+-- threshold is a number of rows, because the table may be empty and large at once.
 with (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 10000, vacuum_truncate = off);
 
 -- Items that got links, or another source, since their waiting orders were last woken.
 create table restocked_items (
   item_id text collate "C" primary key,
   restocked_at timestamptz not null,
-  -- All orders that wait for it are woken, not only as many as there are links.
+  -- Wakes all orders that wait for it, not only as many as there are links.
   is_source_changed boolean not null default false
 );
 
--- Expected cost of the requests that were made in each minute, for suppliers with a limit. Changed only under the lock of the supplier's
--- row, except that a refusal gives back.
+-- Expected cost of the requests made in each minute, for suppliers with a limit. Changed only under the lock of the supplier's row,
+-- except that a refusal is subtracted without it.
 create table supplier_spending (
   supplier text collate "C" not null references suppliers (name),
   minute timestamptz not null,
@@ -92,9 +93,9 @@ create table supplier_spending (
   primary key (supplier, minute)
 );
 
--- What suppliers are owed: double entry like `transfers`, without a row that orders would have to lock. A cost is goods that the house got
--- from the supplier, a payment its cash that the supplier got. The reference of
--- a cost is the id of its request, that of a payment is the operator's, so neither can be booked twice. Append only.
+-- What suppliers are owed: double entry like `transfers`, without a row that orders would have to lock. A cost is goods that the
+-- store received from the supplier, a payment its cash that the supplier received. The reference of a cost is the id of its
+-- request, that of a payment is given by the operator, so neither can be booked twice. Append only.
 create table supplier_transfers (
   supplier text collate "C" not null references suppliers (name),
   kind text collate "C" not null check (kind in ('cost', 'payment')),
@@ -107,9 +108,9 @@ create table supplier_transfers (
 
 create index supplier_transfers_booked on supplier_transfers (supplier, booked_at);
 
--- Links that the journal of sold links has for orders whose delivery this database does not have, by their fingerprints. They belong to that
--- order for ever: no other order gets them, and in a pool they are set aside. Null: the journal names several orders. Nobody may update or
--- delete. See docs/decisions/0022.
+-- Links that the journal of sold links has for orders whose delivery is missing in this database, by their fingerprints. They
+-- belong to that order permanently: no other order gets them, and in a pool they are set aside. Null: the journal names several
+-- orders. No role may update or delete. See docs/decisions/0022.
 create table lost_links (
   hash bytea primary key,
   account_id text collate "C",

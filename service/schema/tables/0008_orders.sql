@@ -4,17 +4,17 @@
 create table orders (
   account_id text collate "C" not null references balances (account_id),
   id text collate "C" not null,
-  -- Kept for ever: a key that bought something never buys again.
+  -- Kept permanently: a key that bought something never buys again.
   idempotency_key text collate "C" not null,
   -- SHA-256 of the canonical cart: the same key with another cart is refused.
   request_hash bytea not null,
   status text not null default 'paid' check (status in ('paid', 'delivered', 'cancelled')),
   total_cents bigint not null check (total_cents between 0 and 500000),
   key_id text collate "C" not null,
-  -- The request that bought it and where it came from; null when an operator placed the order.
+  -- The request that bought it and the client address; null when an operator placed the order.
   request_id text collate "C",
   client_address text,
-  -- The same time as in the id, so that newest first is the order of the primary key.
+  -- The same time as in the id, so that the primary key sorts orders by age.
   created_at timestamptz not null,
   delivered_at timestamptz,
   cancelled_at timestamptz,
@@ -26,13 +26,15 @@ create table orders (
   constraint orders_cancel_reason check ((status = 'cancelled') = (cancel_reason is not null)),
   constraint orders_end_after_start check (delivered_at >= created_at and cancelled_at >= created_at)
 )
--- Every order is updated once, when it ends. No index has its status, and pages have room, so that update stays out of the indexes (heap-only).
--- Autovacuum not more often than this: each run reads all indexes of the table, and below two percent PostgreSQL leaves the indexes out.
+-- Every order is updated once, when it ends. No index contains its status, and pages have free space, so that update stays out of
+-- the indexes (heap-only). Autovacuum not more often than this: each run reads all indexes of the table, and below two percent of
+-- dead rows PostgreSQL skips the indexes.
 with (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 
--- The cancelled orders of one account. By the time and not by the status: what is in an index's condition counts as indexed too.
+-- The cancelled orders of one account. Selected by the time and not by the status: a column in an index's condition counts as
+-- indexed too.
 create index orders_cancelled on orders (account_id, id) where cancelled_at is not null;
--- For an operator who has the id of the order alone, which begins with the time at which it was made.
+-- For an operator who has only the order's id, which begins with the time at which it was made.
 create index orders_by_time on orders (created_at);
 
 alter table orders enable row level security;
@@ -42,8 +44,8 @@ create policy all_accounts on orders
   using (true);
 create policy own_account on orders to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
 
--- Orders that are neither delivered nor cancelled. They are found by their jobs: each has one (invariant M18), and there are few however many
--- orders there are. The id is the job's, so that a range of ids and the order by id use the index of jobs.
+-- Orders that are neither delivered nor cancelled. They are found by their jobs: each has one (invariant M18), and there are few
+-- however many orders there are. The id is the job's, so that a range of ids and sorting by id use the index of jobs.
 create view paid_orders with (security_invoker) as
 select j.account_id, j.subject as id, o.created_at, o.total_cents, j.attempts
   from jobs j
@@ -73,9 +75,9 @@ create policy all_accounts on order_lines
   using (true);
 create policy own_account on order_lines to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
 
--- Links of orders. While the order is paid they are the part obtained so far, and no caller sees them. When a link is erased after a time
--- (SHOPWIRE_LINK_RETENTION_DAYS, docs/decisions/0020) the row stays, with the fingerprint: it is still known which link was sold to whom, and
--- no link is sold twice.
+-- Links of orders. While the order is paid they are the part obtained so far, and no caller sees them. When a link is erased after
+-- a time (SHOPWIRE_LINK_RETENTION_DAYS, docs/decisions/0020) the row stays, with the fingerprint: it still shows which link was
+-- sold to whom, and keeps the link from being sold twice.
 create table order_links (
   account_id text collate "C" not null,
   order_id text collate "C" not null,
@@ -87,7 +89,7 @@ create table order_links (
   link_hash bytea not null unique references link_fingerprints (hash),
   source text not null,
   obtained_at timestamptz not null,
-  -- Null: the link is still there.
+  -- Null: the link was not erased.
   erased_at timestamptz,
   primary key (order_id, line, unit),
   foreign key (order_id, line) references order_lines (order_id, line),
@@ -103,7 +105,7 @@ create policy all_accounts on order_links
   using (true);
 create policy own_account on order_links to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
 
--- Orders up to this time were looked at for links to erase. One row; whoever erases locks it.
+-- Orders up to this time were checked for links to erase. One row, locked by the transaction that erases.
 create table link_retention (
   only_row boolean primary key default true check (only_row),
   looked_to timestamptz not null
@@ -111,7 +113,7 @@ create table link_retention (
 
 insert into link_retention (looked_to) values ('epoch');
 
--- Orders that were looked at and kept their links: not delivered yet, or too recently.
+-- Orders that were checked and kept their links: not delivered yet, or too recently.
 create table links_kept_longer (
   account_id text collate "C" not null,
   order_id text collate "C" not null,
@@ -150,15 +152,15 @@ create policy all_accounts on waiting_lines
      shopwire_maintenance
   using (true);
 
--- What /status reports of the orders, counted once a second by one worker: counting takes long while many wait, or while a long-held
--- snapshot keeps what is no longer waiting in the index.
+-- What /status reports about the orders, counted once a second by one worker: counting takes long while many wait, or while a
+-- long-held snapshot keeps the dead rows of earlier ones in the index.
 create table order_backlog (
   only_row boolean primary key default true check (only_row),
   -- Orders that are paid and not delivered.
   waiting bigint not null,
-  -- When the oldest job of an order became due that no worker has taken; null: none is due.
+  -- When the oldest unclaimed job of an order became due; null: none is due.
   oldest_due_at timestamptz,
-  -- Afterwards nobody counts any more, and the figures are not used.
+  -- After this time the leader is gone, and the figures are not used.
   valid_until timestamptz not null
 );
 
@@ -169,35 +171,35 @@ create table refund_rule (
   cancel_after interval check (cancel_after > interval '0'),
   changed_at timestamptz not null,
   -- The limit. A clock that jumped makes every waiting order look overdue; the rule then stops at this number until an operator
-  -- has released it.
+  -- releases it.
   per_hour_max integer not null default 50 check (per_hour_max > 0),
   -- Refunds by the rule since the window began, counted in the transaction of each.
   window_started_at timestamptz not null default now(),
   window_count integer not null default 0 check (window_count >= 0),
   -- Not null: the limit was reached then, and the rule is stopped.
   held_at timestamptz,
-  -- How often an operator released it. Processes that count for themselves start again at each release.
+  -- How often an operator released it. Processes with their own count start again at each release.
   releases integer not null default 0,
-  -- Since when there have been workers without a break, and when one was last there: time in which nobody could deliver does not count.
+  -- Since when workers have run without a break, and when one last reported: time without workers does not count.
   working_since timestamptz not null default now(),
   worked_at timestamptz not null default now()
 );
 
--- A new store gives the money back after a day. `shopwire-migrate` says so when it makes one.
+-- A new store refunds after a day. `shopwire-migrate` prints this when it creates one.
 insert into refund_rule (cancel_after, changed_at) values ('24 hours', now());
 
 -- Evidence for disputes (docs/decisions/0021). These tables are written in batches by API processes, after the answers. They have no
 -- foreign keys, which would cost more than the rows. Rows can be added and read; only old ones are deleted, by
 -- functions/orders/delete_old_evidence.sql, and those of an account that is erased.
 
--- The answers to the attempts that bought: 201, at the time of the order. What else is known of such an attempt is in the order.
+-- The answers to the attempts that bought: 201, at the time of the order. Everything else about such an attempt is in the order.
 create table order_answers (
   order_id text collate "C" primary key,
   account_id text collate "C" not null,
   -- False when the caller had closed the connection before the whole answer was handed to the network.
   is_sent boolean not null
 )
--- Added and deleted after a time.
+-- Rows are added, and deleted after a time.
 with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05);
 
 alter table order_answers enable row level security;
@@ -207,7 +209,7 @@ create policy all_accounts on order_answers
   using (true);
 create policy own_account on order_answers to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
 
--- The other attempts to buy whose body was valid. The order, if there is one, is the one with the same account and key.
+-- The other attempts to buy whose body was valid. Their order, if there is one, has the same account and key.
 create table order_attempts (
   account_id text collate "C" not null,
   idempotency_key text collate "C" not null,
@@ -215,7 +217,7 @@ create table order_attempts (
   at timestamptz not null,
   key_id text collate "C" not null,
   client_address text not null,
-  -- Of the cart, as orders.request_hash.
+  -- Hash of the cart, as in orders.request_hash.
   request_hash bytea not null,
   -- Of the answer.
   status smallint not null,
@@ -225,7 +227,7 @@ create table order_attempts (
   is_sent boolean not null,
   primary key (account_id, idempotency_key, request_id)
 )
--- Added and deleted after a time.
+-- Rows are added, and deleted after a time.
 with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05);
 
 create index order_attempts_at on order_attempts (at);
@@ -237,7 +239,7 @@ create policy all_accounts on order_attempts
   using (true);
 create policy own_account on order_attempts to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
 
--- Answers that carried links. Never the links.
+-- Answers that contained links. Never the links.
 create table link_reads (
   account_id text collate "C" not null,
   order_id text collate "C" not null,
@@ -249,7 +251,7 @@ create table link_reads (
   is_sent boolean not null,
   primary key (order_id, request_id)
 )
--- Added and deleted after a time.
+-- Rows are added, and deleted after a time.
 with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05);
 
 create index link_reads_at on link_reads (at);
@@ -261,7 +263,7 @@ create policy all_accounts on link_reads
   using (true);
 create policy own_account on link_reads to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
 
--- Requests before this time were not recorded, or are no longer kept.
+-- Requests before this time were not recorded, or have been deleted.
 create table evidence_retention (
   only_row boolean primary key default true check (only_row),
   kept_since timestamptz not null

@@ -1,6 +1,6 @@
--- Supply: what suppliers were asked for. After orders, because every request belongs to a line of one. See docs/decisions/0011.
+-- Supply: requests to suppliers. After orders, because every request belongs to a line of one. See docs/decisions/0011.
 
--- Every request is an obligation with a row, a lifecycle and a cost of its own.
+-- Every request is an obligation with its own row, lifecycle and cost.
 create table supplier_requests (
   account_id text collate "C" not null,
   order_id text collate "C" not null,
@@ -30,24 +30,24 @@ create table supplier_requests (
   unit_cost_cents bigint,
   -- What the supplier said that all links of the request cost.
   said_cents bigint,
-  -- What was booked for it.
+  -- The amount booked for it.
   cost_cents bigint,
-  -- How many links came that this store had never held; null until links came.
+  -- How many of the links had never been in this store; null until links came.
   links smallint,
   first_at timestamptz not null,
   last_at timestamptz not null,
   -- Null while it is open.
   ended_at timestamptz,
-  -- Kept when the links came after all: an operator had decided that another supplier may be asked.
+  -- Kept when the links came after all: an operator had decided that another supplier may be called.
   written_off_at timestamptz,
-  -- The attempt number of the order's job at that time. A worker whose lease was taken over has a lower number, and what it learns
-  -- late changes nothing.
+  -- The attempt number of the order's job at that time. A worker whose lease was taken over has a lower number, and its late
+  -- results change nothing.
   fencing_token integer not null default 0,
   primary key (order_id, line, supplier, round),
   foreign key (order_id, line) references order_lines (order_id, line)
 );
 
--- Requests that may be owed for; an operator can list them.
+-- Requests that may still be owed for; an operator can list them.
 create index supplier_requests_open on supplier_requests (last_at) where ended_at is null;
--- The requests to one supplier, by the time that its statement lists them under.
+-- The requests to one supplier, by the time at which its statement lists them.
 create index supplier_requests_by_supplier on supplier_requests (supplier, (coalesce(ended_at, first_at)));

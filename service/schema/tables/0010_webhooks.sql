@@ -1,7 +1,7 @@
 -- Webhooks: events, the endpoints they are sent to, deliveries and their attempts. See docs/decisions/0012.
 
--- Where an account wants its events. At most one at a time. Another URL is another row, so that nothing queued for the old
--- destination can reach the new one, or the other way round.
+-- Where an account wants its events. At most one at a time. A new URL is a new row, so that events queued for the old destination
+-- cannot reach the new one, or the other way round.
 create table webhook_endpoints (
   account_id text collate "C" not null references accounts (id),
   id text collate "C" not null,
@@ -22,7 +22,7 @@ create table webhook_endpoints (
 with (fillfactor = 80);
 
 create unique index webhook_endpoints_live on webhook_endpoints (account_id) where ended_at is null;
--- The job that delivers to it is named by its id alone.
+-- Its delivery job refers to it by its id alone.
 create unique index webhook_endpoints_id on webhook_endpoints (id);
 
 alter table webhook_endpoints enable row level security;
@@ -32,7 +32,7 @@ create policy all_accounts on webhook_endpoints
   using (true);
 create policy own_account on webhook_endpoints to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
 
--- What events are signed with. The newest signs; the one before it signs too, in a header of its own, until it has ended.
+-- The secrets that sign events. The newest signs; the previous one signs too, in a separate header, until it has ended.
 create table webhook_secrets (
   account_id text collate "C" not null references accounts (id),
   id text collate "C" not null,
@@ -61,8 +61,8 @@ create table events (
   -- Of catalogue.changed.
   revision bigint,
   created_at timestamptz not null,
-  -- The bytes that are sent, the same every time. Made when they are first needed, which makes an order cheaper. Nothing is lost
-  -- by that: an order's event contains only what can no longer change.
+  -- The bytes that are sent, the same every time. Composed when they are first needed, which makes an order cheaper. Nothing is
+  -- lost by that: an order's event contains only what can no longer change.
   body_sealed bytea,
   body_kek_id text,
   primary key (account_id, id),
@@ -70,8 +70,8 @@ create table events (
   constraint events_of_orders check ((type like 'order.%') = (order_id is not null)),
   constraint events_of_catalogue check ((type = 'catalogue.changed') = (revision is not null))
 )
--- Each row is updated once and deleted once, never heap-only (encryption key and state are indexed), so there are as many dead rows as
--- events in a retention time. They hold one retention time only, so a run costs less than one of orders.
+-- Each row is updated once and deleted once, never heap-only (encryption key and state are indexed), so there are as many dead rows
+-- as events in a retention period. The table holds only one retention period, so a vacuum costs less than one of orders.
 with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 
 create unique index events_order_once on events (order_id, type) where order_id is not null;
@@ -85,7 +85,7 @@ create policy all_accounts on events
      shopwire_maintenance
   using (true);
 create policy own_account on events to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
--- The API queues tests of an endpoint. Whatever else happens to an order is not for it to report.
+-- The API queues tests of an endpoint. It must not write any other event.
 create policy tests_only on events as restrictive for insert to shopwire_api_rights with check (type = 'test');
 
 create table deliveries (
@@ -110,7 +110,8 @@ create table deliveries (
 with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 
 create index deliveries_due on deliveries (account_id, endpoint_id, next_at, event_id) where state = 'pending';
--- For the deliveries of an account that were given up or cancelled, newest first. Accepted ones have no entry, so that it costs them nothing.
+-- For the deliveries of an account that were given up or cancelled, newest first. Accepted ones have no entry, so the index costs
+-- them nothing.
 create index deliveries_not_accepted on deliveries (account_id, state, event_id) where state in ('failed', 'cancelled');
 
 alter table deliveries enable row level security;
@@ -144,7 +145,7 @@ create table delivery_attempts (
   primary key (event_id, endpoint_id, round, n),
   foreign key (account_id, event_id, endpoint_id) references deliveries (account_id, event_id, endpoint_id)
 )
--- Added and deleted after a time.
+-- Rows are added, and deleted after a time.
 with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05);
 
 create index delivery_attempts_recent on delivery_attempts (account_id, endpoint_id, finished_at);
@@ -156,21 +157,21 @@ create policy all_accounts on delivery_attempts
   using (true);
 create policy own_account on delivery_attempts to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
 
--- How far the current round of catalogue.changed has come. One row. Rounds start at least a minute apart, so no account gets the
--- event more than once a minute.
+-- How far the current announcement of catalogue.changed has come. One row. Announcements start at least a minute apart, so no
+-- account gets the event more than once a minute.
 create table catalogue_announcement (
   only_row boolean primary key default true check (only_row),
-  -- The revision of the latest round.
+  -- The revision of the latest announcement.
   revision bigint not null,
   begun_at timestamptz not null,
-  -- Accounts up to this one have the event of this round; null between two rounds.
+  -- Accounts up to this one have the event; null when no announcement is in progress.
   told_up_to text collate "C"
 );
 
--- The revision the catalogue starts with: nobody has to be informed of it.
+-- The revision the catalogue starts with, which needs no announcement.
 insert into catalogue_announcement (revision, begun_at) select revision, 'epoch' from catalogue_state;
 
--- Events are kept for a limited time. Of those older than kept_since some or all are deleted, with their deliveries. One row.
+-- Events are kept for a limited time. Some or all of those older than kept_since are deleted, with their deliveries. One row.
 create table event_retention (
   only_row boolean primary key default true check (only_row),
   kept_since timestamptz not null
@@ -178,7 +179,7 @@ create table event_retention (
 
 insert into event_retention (kept_since) values ('epoch');
 
--- What an account's owner should be informed of. Read by people and by whatever writes to them.
+-- What an account's owner should know. Read by people and by whatever writes to them.
 create table notices (
   account_id text collate "C" not null references accounts (id),
   id text collate "C" not null,

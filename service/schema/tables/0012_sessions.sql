@@ -1,6 +1,6 @@
--- Sessions: people who sign in to the dashboard, how they prove who they are, and what they may do in which account.
--- Nothing here can be used as it is stored: passwords are hashed by argon2id, the tokens of cookies and mails by SHA-256, the secrets
--- of authenticator apps and the recovery codes are encrypted.
+-- Sessions: people who sign in to the dashboard, how they prove who they are, and what they may do in which account. Nothing here
+-- can be used as it is stored: passwords are hashed by argon2id, the tokens of cookies and mails by SHA-256, the secrets of
+-- authenticator apps and the recovery codes are encrypted.
 
 create table people (
   id text collate "C" primary key,
@@ -33,11 +33,11 @@ create table authenticator_apps (
   person_id text collate "C" not null unique references people (id) on delete cascade,
   secret_sealed bytea not null,
   secret_kek_id text not null,
-  -- Made when the first code of the app has confirmed it.
+  -- Set when the app's first code has confirmed it.
   recovery_codes_sealed bytea,
   recovery_codes_kek_id text,
   is_confirmed boolean not null default false,
-  -- Which 30 seconds since 1970 the last used code belongs to: a code counts once, and none that is older counts after it.
+  -- The 30-second step since 1970 of the last used code: a code counts once, and none that is older counts after it.
   last_used_step bigint not null default 0,
   constraint authenticator_apps_codes_once_confirmed
     check (is_confirmed = (recovery_codes_sealed is not null) and is_confirmed = (recovery_codes_kek_id is not null))
@@ -50,7 +50,7 @@ create table passkeys (
   credential_id text collate "C" not null unique,
   -- In COSE's form, as the authenticator gave it.
   public_key bytea not null,
-  -- Of signatures, as far as the authenticator counts them; each answer must have a higher one.
+  -- The signature counter, if the authenticator has one; each answer must have a higher value.
   counter bigint not null,
   device_type text not null,
   is_synced boolean not null,
@@ -61,14 +61,14 @@ create table passkeys (
 );
 create index passkeys_person on passkeys (person_id);
 
--- What waits for its second half: the challenge of a passkey, a second factor after a password, a sign-in at a company, a mailed link. Each
--- is found by the hash of a token that only a cookie or a mail holds, and used once.
+-- Actions that wait for their second step: the challenge of a passkey, a second factor after a password, a sign-in at a company, a
+-- mailed link. Each is found by the hash of a token that only a cookie or a mail contains, and used once.
 create table one_time_values (
   token_hash bytea primary key check (octet_length(token_hash) = 32),
   kind text not null check (kind in ('second-factor', 'passkey-sign-in', 'passkey-step-up', 'new-passkey', 'company-sign-in',
                                      'reset-password', 'verify-email')),
   person_id text collate "C" references people (id) on delete cascade,
-  -- What the second half is compared with: a challenge, the address that is to be confirmed, what a company must answer.
+  -- What the second step is compared with: a challenge, the address to confirm, what a company must answer.
   value text,
   expires_at timestamptz not null,
   used_at timestamptz,
@@ -79,15 +79,15 @@ create index one_time_values_expires on one_time_values (expires_at);
 
 create table sessions (
   token_hash bytea primary key check (octet_length(token_hash) = 32),
-  -- Names the session in lists, logs and the audit log; of no use as a cookie.
+  -- Identifies the session in lists, logs and the audit log; useless as a cookie.
   id text collate "C" not null unique,
   person_id text collate "C" not null references people (id) on delete cascade,
-  -- The account it acts in. Whether the person may is asked from memberships on every request.
+  -- The account it acts in. Whether the person may act there is checked in memberships on every request.
   account_id text collate "C",
   created_at timestamptz not null,
   last_seen_at timestamptz not null,
   expires_at timestamptz not null,
-  -- When a second factor was given in this session.
+  -- When a second factor was used in this session.
   stepped_up_at timestamptz,
   address text not null,
   user_agent text not null
@@ -95,7 +95,7 @@ create table sessions (
 create index sessions_person on sessions (person_id);
 create index sessions_expires on sessions (expires_at);
 
--- Failed attempts to sign in, per address and per person asked for. Names are hashed.
+-- Failed attempts to sign in, per client address and per person. Names are hashed.
 create table sign_in_attempts (
   name_hash bytea primary key,
   window_started_at timestamptz not null,
@@ -127,7 +127,7 @@ create table invitations (
   token_hash bytea not null,
   -- Null: an operator invited.
   inviter_id text collate "C" references people (id) on delete set null,
-  -- Nobody but the owner of the mailbox saw the link, so accepting it verifies the address.
+  -- Only the owner of the mailbox saw the link, so accepting it verifies the address.
   is_mailed_only boolean not null,
   created_at timestamptz not null,
   expires_at timestamptz not null,

@@ -1,4 +1,5 @@
--- Dashboard: personal access tokens, which a person's command line shows instead of signing in, with two narrow rights. They cannot spend.
+-- Dashboard: personal access tokens, which a person's command line sends instead of signing in, with two narrow rights. They cannot
+-- spend.
 
 create table personal_tokens (
   account_id text collate "C" not null references accounts (id),
@@ -8,7 +9,7 @@ create table personal_tokens (
   -- SHA-256 of the token. It has 256 random bits, so a slow hash would add nothing.
   token_hash bytea not null check (octet_length(token_hash) = 32),
   rights text[] not null check (cardinality(rights) > 0 and rights <@ array['events:listen', 'orders:prove']),
-  -- Whether events carry gift links.
+  -- Whether events contain gift links.
   with_links boolean not null,
   created_at timestamptz not null,
   expires_at timestamptz not null,
@@ -18,10 +19,10 @@ create table personal_tokens (
   constraint personal_tokens_expires check (expires_at > created_at and expires_at <= created_at + interval '2160 hours')
 );
 
--- A request carries the token alone.
+-- A request contains only the token.
 create unique index personal_tokens_hash on personal_tokens (token_hash);
 
--- The dashboard does not read token_hash: functions/dashboard/find_personal_tokens.sql compares it.
+-- The dashboard cannot read token_hash: functions/dashboard/find_personal_tokens.sql compares it.
 alter table personal_tokens enable row level security;
 create policy all_accounts on personal_tokens
   to shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions,

@@ -1,7 +1,7 @@
--- Operations: operator tokens, checks of the data, comparisons with the journal, and the chains of hashes that make changes evident.
+-- Operations: operator tokens, checks of the data, comparisons with the journal, and the hash chains that make changes evident.
 
--- Who acts when shopwire-admin changes something. Without a reference to people: it has to work on the day on which those tables are damaged.
--- A token is never renewed or given to somebody else, and one that was revoked stays revoked: the rights leave only the revocation.
+-- Who acts when shopwire-admin changes something. Without a reference to people: it has to work even when those tables are damaged.
+-- A token is never renewed or given to another person, and a revoked one stays revoked: the rights allow only revocation.
 create table operator_tokens (
   id text collate "C" primary key,
   email text not null check (email = lower(email) and char_length(email) between 3 and 254),
@@ -17,8 +17,8 @@ create table operator_tokens (
 
 create unique index operator_tokens_hash on operator_tokens (token_hash);
 
--- What `shopwire-admin verify` found, run by run: workers expose the age and the result of the last one as metrics. Only runs over all
--- rules are recorded.
+-- The results of `shopwire-admin verify`, run by run: workers expose the age and the result of the last one as metrics. Only runs
+-- over all rules are recorded.
 create table verify_runs (
   id text collate "C" primary key,
   finished_at timestamptz not null,
@@ -27,28 +27,29 @@ create table verify_runs (
   constraint verify_runs_violated check (violated between 0 and rules)
 );
 
--- Comparisons with the journal that were applied. The store is opened only after one in its present generation and on its present server.
+-- Comparisons with the journal that were applied. The store can be opened only after one in its present generation and on its
+-- present server.
 create table journal_comparisons (
   id text collate "C" primary key,
   at timestamptz not null,
   actor text not null,
   generation bigint not null,
-  -- As an operator sees it: system identifier and timeline.
+  -- In the form that operators see: system identifier and timeline.
   identity text not null,
   journal_id text not null,
-  -- Read from here on.
+  -- The start of the compared period.
   read_from timestamptz not null,
-  -- How many links the journal had from there on. More when the store is opened: something still sells.
+  -- How many links the journal had since then. If there are more when the store is opened, something still sells.
   links bigint not null,
-  -- How far the store had come according to the journal. Further when the store is opened: another database of it is in use.
+  -- The store's position according to the journal. If it is further when the store is opened, another database of it is in use.
   outside_generation bigint,
   outside_position bigint,
-  -- False: the journal begins later than the time that may be missing.
+  -- False: the journal begins after the start of the time that may be missing.
   is_complete boolean not null
 );
 
--- How much was removed for good because it was old: links, events and evidence by rows, the journal by days of its files. A clock that is wrong
--- without anybody noticing makes everything look old, so an hour has a limit, beyond which removal stops until an operator releases it.
+-- How much old data was removed permanently: links, events and evidence by rows, the journal by days of its files. A wrong clock
+-- that is not noticed makes everything look old, so an hour has a limit, beyond which removal stops until an operator releases it.
 create table removals (
   kind text collate "C" primary key check (kind in ('links', 'events', 'evidence', 'journal')),
   window_started_at timestamptz not null default now(),
@@ -56,15 +57,16 @@ create table removals (
   window_count bigint not null default 0,
   -- Not null: the limit was reached then, and nothing of this kind is removed.
   held_at timestamptz,
-  -- An operator lets it go on without a limit until nothing is left to remove.
+  -- An operator lets it continue without a limit until nothing is left to remove.
   is_released boolean not null default false,
   constraint removals_held_or_released check (held_at is null or not is_released)
 );
 
 insert into removals (kind) values ('links'), ('events'), ('evidence'), ('journal');
 
--- Each kind with its limit: 10,000, or three times the average number of rows made in an hour, by the planner's estimate of the table and
--- the age of its oldest row. A clock that is ahead makes that row look older, and the limit lower. Of the journal, three days.
+-- Each kind with its limit: 10,000, or three times the average number of rows made in an hour, by the planner's estimate of the
+-- table and the age of its oldest row. A clock that is ahead makes that row look older, and the limit lower. For the journal, three
+-- days.
 create view removal_limits with (security_invoker) as
 select r.kind, r.held_at, r.is_released,
        case when r.window_started_at <= clock_timestamp() - interval '1 hour' then 0 else r.window_count end as removed,
@@ -88,9 +90,9 @@ select r.kind, r.held_at, r.is_released,
                           end) as rows
  ) made;
 
--- Transfers and audit rows are chained by hash, per account, some time after they were written, and all chains go into one digest a day
--- that can be published: whoever changes, removes or inserts a row afterwards is found out (docs/invariants.md). Placing an order
--- writes nothing of it.
+-- Transfers and audit rows are chained by hash, per account, some time after they were written, and all chains go into a daily
+-- digest that can be published: any later change, removal or insertion of a row is then detected (docs/invariants.md). Placing an
+-- order writes none of this.
 
 -- Rows that were sealed together, in order. Never changed: functions/platform/refuse_changes.sql.
 create table seal_segments (
@@ -104,14 +106,15 @@ create table seal_segments (
   -- Of transfers.
   first_seq bigint,
   last_seq bigint,
-  -- Of audit rows, in the order of the chain. Their ids alone do not give it: a row may be committed after one with a later id was sealed.
+  -- Of audit rows, in the order of the chain. The ids alone do not give that order: a row may be committed after one with a later
+  -- id was sealed.
   row_ids text[],
   row_count bigint not null check (row_count > 0),
-  -- The first eight bytes of each row's hash, to tell which row was altered.
+  -- The first eight bytes of each row's hash, to show which row was altered.
   marks bytea not null,
-  -- Of the segment before it in the chain; zeros for the first.
+  -- Hash of the previous segment in the chain; zeros for the first.
   previous_hash bytea not null,
-  -- Over the rows, each with the hash up to the row before it.
+  -- Over the rows, each with the hash up to the previous row.
   rows_hash bytea not null,
   -- Over all of the above.
   hash bytea not null,
@@ -125,7 +128,7 @@ create table seal_segments (
 create table seal_digests (
   no bigint primary key check (no > 0),
   day date not null unique,
-  -- The segments sealed since the digest before it; none when the last is smaller than the first.
+  -- The segments sealed since the previous digest; none when the last is smaller than the first.
   first_segment bigint not null,
   last_segment bigint not null,
   segments_hash bytea not null,
@@ -134,8 +137,8 @@ create table seal_digests (
   made_at timestamptz not null
 );
 
--- What accounts erase removes from an audit row, as a hash with a salt, so that the chain covers it too. Erasing removes the salt; the rest
--- never changes: functions/platform/keep_commitment.sql.
+-- What accounts erase removes from an audit row, as a hash with a salt, so that the chain covers it too. Erasing removes the salt;
+-- the rest never changes: functions/platform/keep_commitment.sql.
 create table seal_commitments (
   audit_id text collate "C" primary key,
   commitment bytea not null,
@@ -147,14 +150,14 @@ create table seal_waiting (
   audit_id text collate "C" primary key
 );
 
--- How far the worker that seals has come. Its lock keeps a second one away, and erasing waits for it.
+-- How far the sealing worker has come. Its lock keeps a second worker away, and erasing waits for it.
 create table seal_progress (
   only_row boolean primary key default true check (only_row),
-  -- The last account of the round under way that is done; null between rounds.
+  -- The last finished account of the present pass; null between passes.
   done_up_to text collate "C",
-  -- When the last round ended that sealed everything there was.
+  -- When a pass last ended with everything sealed.
   finished_at timestamptz not null
 );
 
--- The first round is due at once.
+-- The first pass is due at once.
 insert into seal_progress (finished_at) values (now() - interval '1 hour');

@@ -1,4 +1,5 @@
--- Since which second no nonce is missing from the unlogged tables. Notices that PostgreSQL has emptied them, and records it.
+-- Returns the second since which no nonce is missing from the unlogged tables. Detects that PostgreSQL has emptied them, and
+-- records it.
 create or replace function admission_memory_check(out lost_at bigint, out purged_to bigint, out was_lost boolean)
 language plpgsql
 set search_path = pg_catalog, shopwire, pg_temp

@@ -47,7 +47,7 @@ begin
       select array[w.account_id], w.requests[cardinality(w.requests)] into v_held, v_newest
         from admission_windows w where w.account_id = p_account_ids[1] for update;
     end if;
-  -- Two requests of one account would both be judged by the same windows, and one of them would not be counted.
+  -- Two requests of one account would both be checked against the same windows, and one of them would not be counted.
   elsif p_may_wait or cardinality(p_account_ids) <> (select count(distinct a) from unnest(p_account_ids) a) then
     raise 'the arguments of admit_many do not fit together' using errcode = 'invalid_parameter_value';
   else
@@ -81,7 +81,7 @@ begin
       ) r
      where w.account_id = r.account_id;
   end if;
-  -- Nonces that had to survive a crash, and those of requests that have to now: signed ahead of our clock, or soon after a loss.
+  -- Nonces that must survive a crash: those signed ahead of our clock, or admitted soon after a loss.
   if v_is_recent_loss or now_s + 1 < any (p_signed_ats) then
     select coalesce(array_agg(n.account_id), '{}') into v_witnessed
       from unnest(p_account_ids, p_key_ids, p_nonces, p_signed_ats) as a (account_id, key_id, nonce, signed_at)
@@ -92,14 +92,14 @@ begin
   with judged as materialized (
     select a.place, p_account_ids[a.place] as account_id, p_are_orders[a.place] as is_order, window_now.requests, window_now.orders, full_for.wait_ms,
            w.refused_since <= now_ms - c_window_ms or w.refused_since > now_ms as is_first_refusal,
-           -- Null when only its nonce and the windows are left to decide.
+           -- Null when only the nonce and the windows are left to decide.
            case
              when account.id is null then 'changed'
              when now_s <= memory.lost_at then 'warming'
              when p_signed_ats[a.place] <= greatest(memory.lost_at, memory.purged_to) then 'forgotten'
              when w.account_id is null then 'busy'
              when p_account_ids[a.place] = any (v_witnessed) then 'replayed'
-             -- As many refused requests as may be admitted have their nonce stored; beyond that only the latest time is.
+             -- As many refused requests as may be admitted have their nonce stored; for all others only the latest time is stored.
              when p_signed_ats[a.place] <= case when p_are_orders[a.place] then w.orders_refused_to else w.requests_refused_to end
                or full_for.wait_ms > 0 and w.refused_count >= p_requests_max
                   and not (w.refused_since <= now_ms - c_window_ms or w.refused_since > now_ms) then 'over'
@@ -121,11 +121,11 @@ begin
            and p_account_ids[a.place] = any (v_held)
          limit 1
       ) w on true
-      -- Times that have left the window are at the front: they are in order.
+      -- Times that have left the window are at the front, because they are sorted.
      cross join lateral (
        select w.requests[width_bucket(now_ms - c_window_ms, w.requests) + 1:] as requests,
               w.orders[width_bucket(now_ms - c_window_ms, w.orders) + 1:] as orders
-       -- Or it would be computed again wherever it is used.
+       -- Otherwise it would be computed again wherever it is used.
        offset 0
      ) window_now
      cross join lateral (

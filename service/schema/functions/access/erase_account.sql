@@ -1,6 +1,6 @@
--- Erases names, addresses and other texts about people from a closed account, and the people who belonged to it and belong to nothing else.
+-- Erases names, addresses and other texts about people from a closed account, and the people who belonged to no other account.
 -- Audit rows keep what was done, when, and the id of who did it. Never touches balances, transfers, amounts, idempotency keys or
--- fingerprints. The large tables come before: erase_account_rows.sql. Returns how many people were erased.
+-- fingerprints. The large tables are erased before: erase_account_rows.sql. Returns how many people were erased.
 create or replace function erase_account(p_account_id text, p_at timestamptz) returns integer
 language plpgsql
 security definer
@@ -55,7 +55,7 @@ begin
   delete from invitations where email = any (v_emails) and (accepted_at is not null or withdrawn_at is not null or expires_at <= p_at);
   update sessions set account_id = null where account_id = p_account_id;
   delete from outgoing_mail where account_id = p_account_id or to_address = any (v_emails);
-  -- All audit rows are read, which can take long, so before sealing is held up.
+  -- Reads all audit rows, which can take long, so it runs before sealing is blocked.
   v_audit_ids := array(select l.id
                          from audit_log l
                         where l.account_id = p_account_id
@@ -63,7 +63,7 @@ begin
                            or l.details ->> 'account_id' = p_account_id
                            or l.target = any (v_people)
                            or (l.account_id is null and l.actor = any (select 'person:' || p from unnest(v_people) p)));
-  -- Rows are sealed before or after this, never meanwhile: what is committed to with a salt here must lose it here.
+  -- Rows are sealed before or after this, never at the same time: a row that is committed to with a salt here must lose it here.
   perform from seal_progress for update;
   update audit_log l
      set address = null,

@@ -1,6 +1,7 @@
--- Erases addresses in the large tables of a closed account, one chunk of each per call: where orders came from, attempts and reads of links
--- with theirs, answers and addresses of webhook receivers, and where keys were used. Orders are walked by id, attempts by their event's; the
--- caller passes on last_id and last_event_id until rows is 0. With its owner's rights, because the application may change none of this otherwise.
+-- Erases addresses in the large tables of a closed account, one chunk of each per call: the origins of orders, of attempts and of
+-- reads of links, the answers and addresses of webhook receivers, and where keys were used. Orders are read by id, attempts by the
+-- id of their event; the caller passes on last_id and last_event_id until rows is 0. With its owner's rights, because the
+-- application may not otherwise change any of this.
 create or replace function erase_account_rows(
   p_account_id text, p_after text, p_after_event text, p_chunk integer,
   out last_id text, out last_event_id text, out rows integer

@@ -1,6 +1,6 @@
--- An access version never falls, or a key that was revoked would work again in a process that has it cached; and it rises by one at a time,
--- or one statement could leave no number for the next revocation. What API processes may not have read yet stays in access_changes for an
--- hour, as access/access-changes.ts expects. For every role, and for the tables' owner.
+-- An access version never falls, or a revoked key would work again in a process that has it cached; and it rises by one at a time,
+-- or one statement could leave no number for the next revocation. Changes that API processes may not have read yet stay in
+-- access_changes for an hour, as access/access-changes.ts expects. Applies to every role, the tables' owner included.
 create or replace function keep_access_changes()
 returns trigger
 language plpgsql

@@ -1,5 +1,5 @@
--- A key keeps its account and its scopes, and once it is revoked it stays revoked, whoever asks for something else. Another key is made
--- instead, which is seen in the list of keys and in the audit log.
+-- A key keeps its account and its scopes, and a revoked key stays revoked, for every role. To change them another key is made,
+-- which appears in the list of keys and in the audit log.
 create or replace function keep_key_as_made()
 returns trigger
 language plpgsql

@@ -1,5 +1,5 @@
 -- Records that an account's access version changed, for API processes that follow access_changes. A trigger, so that no statement
--- that changes an access version can leave it out. With the owner's rights, so that nobody else needs to write there.
+-- that changes an access version can omit it. With the owner's rights, so that no other role needs to write there.
 create or replace function note_access_change()
 returns trigger
 language plpgsql
@@ -12,7 +12,7 @@ begin
       on conflict (account_id) do update
      set access_version = excluded.access_version,
          changed_in = excluded.changed_in,
-         -- Should the server's clock have stepped back.
+         -- In case the server's clock was set back.
          changed_at = greatest(c.changed_at, excluded.changed_at);
   return null;
 end

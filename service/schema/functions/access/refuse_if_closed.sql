@@ -1,5 +1,5 @@
--- Nothing that gives access, or lets money in, is added to a closed account. The lock on the account's row makes whoever adds something wait
--- for a closing that is under way. With its owner's rights, because the dashboard's role sees one account only.
+-- Nothing that gives access, or lets money in, is added to a closed account. The lock on the account's row makes any such insert
+-- wait for a closing in progress. With its owner's rights, because the dashboard's role sees only one account.
 create or replace function refuse_if_closed()
 returns trigger
 language plpgsql

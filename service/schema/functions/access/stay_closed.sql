@@ -1,4 +1,4 @@
--- A closed account is closed for good: its status and the time it was closed never change again.
+-- A closed account stays closed: its status and closing time never change again.
 create or replace function stay_closed()
 returns trigger
 language plpgsql

@@ -1,4 +1,4 @@
--- A token that was revoked stays revoked, and keeps the time at which it was: whoever may revoke one may not take it back.
+-- A revoked token stays revoked, and keeps its time of revocation, even for roles that may revoke one.
 create or replace function stay_revoked()
 returns trigger
 language plpgsql

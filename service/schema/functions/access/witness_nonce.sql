@@ -1,5 +1,5 @@
--- For nonces that are kept in Redis: uses up a nonce where no crash can lose it. `is_new` is false when it was used before.
--- `refused_to` is set, and nothing is written, when the request was signed no later than a refused one whose nonce was not stored.
+-- For nonces in Redis: uses up a nonce durably. `is_new` is false when it was used before. `refused_to` is set, and nothing is
+-- written, when the request was signed no later than a refused one whose nonce was not stored.
 create or replace function witness_nonce(
   p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean,
   out is_new boolean, out refused_to bigint

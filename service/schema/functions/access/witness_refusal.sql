@@ -1,4 +1,4 @@
--- Stores, where no crash can lose it, that a request was refused whose nonce is not stored. Returns the latest such time.
+-- Records durably that a request was refused without storing its nonce. Returns the latest such time.
 create or replace function witness_refusal(p_account_id text, p_is_order boolean, p_signed_at bigint)
 returns bigint
 language sql

@@ -1,13 +1,14 @@
--- Prices a cart as it stands now. The only rule for what a line costs and whether it can be bought: quotes show its rows, and
--- orders are placed on them. Without a search_path of its own, because PostgreSQL then puts it into the statement that calls it instead of
--- planning it anew for every order. So its tables are written with their schema; functions are never looked up among temporary objects.
--- An item whose only source is its pool is sold as far as the pool goes beyond what is sold and not yet assigned. Both are read without a lock:
--- orders that are placed at the same moment do not see each other, so a few may get less than they bought until more links arrive.
+-- Prices a cart as it is now. The only rule for what a line costs and whether it can be bought: quotes show its rows, and orders
+-- are placed on them. It sets no search_path, because PostgreSQL then inlines it into the calling statement instead of planning it
+-- again for every order. So its tables are written with their schema; functions are never looked up among temporary objects. An
+-- item whose only source is its pool is sold as long as the pool has more links than there are sold units without one. Both numbers
+-- are read without a lock: orders that are placed at the same moment do not see each other, so a few may get less than they bought
+-- until more links arrive.
 create or replace function price_cart(p_ids text[], p_qtys integer[], p_expected bigint[])
 returns table (
   n integer, id text, qty integer, expected_price_cents bigint,
   name text, unit_price_cents bigint, status text,
-  -- Fewer are left than asked for, but some.
+  -- Fewer are left than requested, but some.
   is_short boolean
 )
 language sql stable as $$
@@ -29,7 +30,7 @@ language sql stable as $$
        where items.id = c.id
        limit 1
     ) i on true
-    -- An item with another source is never held back by its pool.
+    -- An item with another source can be sold whatever its pool has.
     left join lateral (
       select item_supply.pool_left - coalesce((
                select sum(unassigned_units.units)

@@ -1,4 +1,4 @@
--- Whether the store takes orders: the only answer, for new orders and for /status. An unconfirmed database is a closed store.
+-- Whether the store accepts orders: the only answer, for new orders and for /status. An unconfirmed database is a closed store.
 create or replace function store_is_open()
 returns boolean
 -- Not language sql: that would be planned again for every order.

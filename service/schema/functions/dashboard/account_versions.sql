@@ -1,6 +1,6 @@
--- For pages of the dashboard that stay open: one number per account and topic, which differs once something of the topic has changed.
--- It looks at several accounts in one statement, which row-level security would refuse, so it runs with its owner's rights and returns
--- nothing but these numbers. The newest few rows are taken together, because one committed late may have an earlier id.
+-- For open pages of the dashboard: one number per account and topic, which differs once something in the topic has changed. It
+-- reads several accounts in one statement, which row-level security would refuse, so it runs with its owner's rights and returns
+-- nothing but these numbers. The newest few rows are combined, because one committed late may have an earlier id.
 create or replace function account_versions(p_account_ids text[])
 returns table (account_id text, orders bigint, balance bigint, deliveries bigint, webhook bigint, keys bigint, team bigint)
 language plpgsql stable security definer

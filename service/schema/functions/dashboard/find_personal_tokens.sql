@@ -1,5 +1,6 @@
--- The tokens with these hashes that can be used now: not expired, not revoked, and of a member who may have one. Before a token is
--- found no account is known, so row-level security would hide it from the dashboard; this shows a row to who has its token.
+-- The tokens with these hashes that are usable now: not expired, not revoked, and of a member who may have one. Until a token is
+-- found the account is unknown, so row-level security would hide it from the dashboard; this shows a row only to a caller that has
+-- its token.
 create or replace function find_personal_tokens(p_hashes bytea[])
 returns table (token_hash bytea, account_id text, id text)
 language sql

@@ -1,6 +1,7 @@
--- Credits a top-up: its money, and its state with the transfer that credited it. Called by confirm_top_up and credit_paid_top_up, which
--- know what justifies it. A payment that was booked by hand before is not booked again; the top-up gets that transfer, and the unique index
--- top_ups_transfer_once keeps a second top-up from it. Verdicts: booked, booked_before; used_elsewhere, and then nothing is written.
+-- Credits a top-up: its money, and its state with the transfer that credited it. Called by confirm_top_up and credit_paid_top_up,
+-- which check the justification. A payment that was booked by hand before is not booked again; the top-up gets that transfer, and
+-- the unique index top_ups_transfer_once keeps it from being used for a second top-up. Verdicts: booked, booked_before;
+-- used_elsewhere, and then nothing is written.
 create or replace function book_top_up(
   p_account_id text, p_top_up_id text, p_amount_cents bigint, p_reference text, p_note text, p_payment text, p_at timestamptz,
   out verdict text, out seq bigint, out balance_after_cents bigint
@@ -39,7 +40,7 @@ begin
          credited_cents = p_amount_cents,
          credited_seq = seq,
          note = null,
-         -- By the word of a person: the provider may have a page that can still be paid, or may have taken something back already.
+         -- On an operator's word: the provider may still have a page that can be paid, or may have taken something back already.
          look_at = case when p_payment is null then now() end
    where t.account_id = p_account_id
      and t.id = p_top_up_id;

@@ -1,4 +1,4 @@
--- Takes what an account owes, oldest first, as far as the balance goes. Called by move_balance whenever money comes in.
+-- Takes what an account owes, oldest first, as far as the balance goes. Called by move_balance for all incoming money.
 create or replace function collect_owed(p_account_id text, p_at timestamptz)
 returns void
 language plpgsql

@@ -1,4 +1,4 @@
--- Credits a top-up by the word of an operator who has seen the money, whatever amount came. Its verdicts are those of book_top_up.
+-- Credits a top-up on the word of an operator who has seen the money, whatever amount came. Its verdicts are those of book_top_up.
 create or replace function confirm_top_up(
   p_account_id text, p_top_up_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamptz,
   out verdict text, out seq bigint, out balance_after_cents bigint

@@ -1,6 +1,6 @@
--- Credits a top-up that its provider says was paid: once, with exactly what was asked for, and with no payment that credited anything else.
--- The worker asks the provider and calls this. It cannot make a top-up, nor change the amount of one, and neither bank transfers nor those
--- that wait for an operator are its to credit. Its verdicts are those of book_top_up.
+-- Credits a top-up that its provider reports as paid: once, with exactly the requested amount, and only with a payment that has
+-- credited nothing else. The worker queries the provider and calls this. It cannot create a top-up or change its amount, and it
+-- cannot credit bank transfers or top-ups that wait for an operator. Its verdicts are those of book_top_up.
 create or replace function credit_paid_top_up(
   p_account_id text, p_top_up_id text, p_payment text, p_note text, p_at timestamptz,
   out verdict text, out seq bigint, out balance_after_cents bigint

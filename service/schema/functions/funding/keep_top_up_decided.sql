@@ -1,5 +1,5 @@
--- A top-up keeps its account, amount and payment page, and what was decided about it stays decided, whoever asks for something else: it is
--- credited once, and one that waits for an operator does not go back to waiting for its provider.
+-- A top-up keeps its account, amount and payment page, and a decision about it is final, for every role: it is credited once, and
+-- one that waits for an operator does not return to waiting for its provider.
 create or replace function keep_top_up_decided()
 returns trigger
 language plpgsql

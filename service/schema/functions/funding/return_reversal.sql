@@ -1,5 +1,5 @@
--- The provider has the money of a refund or dispute again: the refund failed, or the dispute was won. What it took from the balance is
--- returned, once, and nothing of it is owed any more. Null when it was returned before.
+-- The provider has the money of a refund or dispute again: the refund failed, or the dispute was won. The amount taken from the
+-- balance is returned, once, and none of it is owed any more. Null when it was returned before.
 create or replace function return_reversal(
   p_account_id text, p_reversal_id text, p_provider_status text, p_at timestamptz,
   out returned_cents bigint

@@ -1,5 +1,5 @@
--- Takes back what a provider took back by one refund or dispute, as far as the balance goes; the rest is owed. Never is more taken than was
--- credited. A reference that is known already takes nothing. Returns what was booked, nulls when it was known.
+-- Takes back what a provider took back by one refund or dispute, as far as the balance goes; the rest is owed. Never takes more
+-- than was credited. A reference that is known already takes nothing. Returns what was booked, nulls when it was known.
 create or replace function take_back_top_up(
   p_account_id text, p_top_up_id text, p_reversal_id text, p_kind text, p_provider_reference text, p_provider_status text,
   p_is_settled boolean, p_provider_cents bigint, p_at timestamptz,

@@ -1,4 +1,4 @@
--- An operator no longer expects what is owed under one reversal. Returns how much that was.
+-- An operator writes off what is owed under one reversal. Returns the amount.
 create or replace function write_off_owed(p_account_id text, p_reversal_id text) returns bigint
 language plpgsql
 security definer

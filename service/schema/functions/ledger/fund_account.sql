@@ -1,4 +1,4 @@
--- Books money that came in from outside, by the word of an operator. Verdicts:
+-- Books incoming money on the word of an operator. Verdicts:
 --   booked          the balance and its transfer are written
 --   booked_again    written too; the reference has credited another account before, and the operator said that this is another payment
 --   used_elsewhere  nothing is written: the reference has credited another account

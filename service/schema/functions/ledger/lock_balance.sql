@@ -1,6 +1,6 @@
--- Takes the lock that every change of the account's money takes first, and returns the balance; null when there is no such account. Not the
--- strongest one: rows that refer to the balance may be written meanwhile. A
--- function, because a lock needs the right to update, and nobody who signs in may update a balance.
+-- Takes the lock that every change of the account's money takes first, and returns the balance; null when there is no such account.
+-- Not the strongest lock: rows that refer to the balance may be written meanwhile. A function, because a lock needs the right to
+-- update, and no login has that right on balances.
 create or replace function lock_balance(p_account_id text) returns bigint
 language plpgsql
 security definer

@@ -1,6 +1,6 @@
--- Moves money of an account. Nobody may call it but the functions that know what justifies it: refunds, top-ups, what providers took back,
--- and what an operator books. Money that comes in pays what the account owes first, by transfers that follow this one, so that no way of
--- crediting an account forgets it. Returns nulls when the balance does not cover it.
+-- Moves money of an account. Only functions that check the justification may call it: refunds, top-ups, what providers took back,
+-- and bookings by an operator. Incoming money pays what the account owes first, by transfers that follow this one, so that no way
+-- of crediting an account omits it. Returns nulls when the balance does not cover it.
 create or replace function move_balance(
   p_account_id text, p_kind text, p_change_cents bigint, p_order_id text, p_reference text, p_note text, p_created_at timestamptz,
   out seq bigint, out balance_after_cents bigint

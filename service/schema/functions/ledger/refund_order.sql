@@ -1,5 +1,5 @@
--- Gives back what an order cost, all of it, to the account that paid. Only for an order that was cancelled, which is final and never
--- follows a delivery (functions/orders/keep_order_ended.sql); a second refund of it is refused by transfers_order_once.
+-- Returns the full price of an order to the account that paid. Only for a cancelled order, which is final and cannot have been
+-- delivered (functions/orders/keep_order_ended.sql); a second refund of it is refused by transfers_order_once.
 create or replace function refund_order(
   p_account_id text, p_order_id text, p_created_at timestamptz,
   out seq bigint, out amount_cents bigint, out balance_after_cents bigint

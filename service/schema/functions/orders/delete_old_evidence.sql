@@ -1,5 +1,5 @@
--- Deletes evidence older than p_before, one chunk of each table per call, and returns the number of rows. Whatever the caller asks
--- for, the last 30 days are kept. One worker at a time does the work.
+-- Deletes evidence older than p_before, one chunk of each table per call, and returns the number of rows. The last 30 days are
+-- always kept. One worker at a time does the work.
 create or replace function delete_old_evidence(p_before timestamptz, p_chunk integer) returns integer
 language plpgsql
 security definer
@@ -51,7 +51,7 @@ begin
      and orders.id = oldest.order_id
      and orders.created_at < v_before;
   get diagnostics v_answers = row_count;
-  -- No further than what was deleted: time that was wrong must not make it a year.
+  -- No further than what was deleted: a wrong time must not turn it into a year.
   update evidence_retention
      set kept_since = greatest(kept_since, greatest(v_to, v_reads_to) + interval '1 microsecond');
   return v_attempts + v_reads + v_answers;

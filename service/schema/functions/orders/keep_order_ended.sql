@@ -1,5 +1,5 @@
--- An order that was delivered or cancelled stays so, whoever asks for something else: a delivered order that could become a cancelled one
--- would be refunded, and a cancelled one that could become paid would be delivered after its refund. What was paid for it never changes.
+-- A delivered or cancelled order stays so, for every role: a delivered order that could be cancelled would be refunded, and a
+-- cancelled one that could become paid would be delivered after its refund. The price paid for it never changes.
 create or replace function keep_order_ended()
 returns trigger
 language plpgsql

@@ -10,7 +10,7 @@
 --   busy          somebody else holds the balance, the endpoint or the endpoint's job: nothing is written. Only without p_may_wait, so
 --                 that no account waits for another; such a cart is then placed by itself, with p_may_wait, which is for one cart
 -- Arrays of orders are aligned. The lines of all carts follow one another; p_line_counts says how many each cart has.
--- Rows are put in order before they are aggregated, not by each aggregate: that would sort a dozen times for one order.
+-- Rows are sorted before they are aggregated, not by each aggregate, which would sort a dozen times for one order.
 create or replace function place_orders(
   p_may_wait boolean, p_account_ids text[], p_access_versions bigint[], p_key_ids text[], p_order_ids text[],
   p_event_ids text[], p_created_ats timestamptz[], p_idempotency_keys text[], p_request_hashes bytea[], p_request_ids text[],
@@ -22,9 +22,9 @@ language plpgsql
 -- Sells with the rights of its owner: its callers cannot write an order, a balance or a transfer themselves.
 security definer
 set search_path = pg_catalog, shopwire, pg_temp
--- Every statement below is a look-up by key: planned once, which saves a quarter of the cost of an order. And planned as one: by statistics of
--- a table that was empty when it was analysed, reading all of it would look cheaper. A table of one row is read whole all the same, at a
--- cost that is made up, for which PostgreSQL would compile the statement first.
+-- Every statement below is a look-up by key: planned once, which saves a quarter of the cost of an order. And with sequential scans
+-- off: by statistics of a table that was empty when it was analysed, a scan would look cheaper. A table of one row is scanned all
+-- the same, at an inflated cost estimate, for which PostgreSQL would otherwise compile the statement first.
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
@@ -55,7 +55,7 @@ begin
   then
     raise 'the arguments of place_orders do not fit together' using errcode = 'invalid_parameter_value';
   end if;
-  -- Counted here, never taken from the caller: a line that counted for no cart would be delivered without being paid.
+  -- Counted here, never taken from the caller: a line that belonged to no cart would be delivered without being paid.
   for v_place in 1 .. cardinality(p_line_counts) loop
     v_lines_before := v_lines_before || cardinality(v_places);
     v_places := v_places || array_fill(v_place, array[p_line_counts[v_place]]);
@@ -151,7 +151,7 @@ begin
     raise 'an account that buys has no balance';
   end if;
 
-  -- As record_event does: the endpoint is held until the commit, so that a change of URL cancels this delivery too.
+  -- As in record_event: the endpoint stays locked until the commit, so that a change of URL cancels this delivery too.
   if p_may_wait then
     select array[e.id]
       into v_endpoint_ids

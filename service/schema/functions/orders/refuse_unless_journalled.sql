@@ -1,6 +1,7 @@
--- In a store that keeps a journal of sold links, no order is delivered whose links are not in it, such as by a program that was started without
--- the journal. finishDelivery names the order in this setting when it gives its links to the journal. The class of the code, 57, makes
--- programs treat it like a database that is away: the order waits for a worker that writes the journal.
+-- In a store that keeps a journal of sold links, no order is delivered whose links are not in it, such as by a program that was
+-- started without the journal. finishDelivery puts the order into this setting when it writes its links to the journal. The class
+-- of the error code, 57, makes programs treat it like an unavailable database: the order waits for a worker that writes the
+-- journal.
 create or replace function refuse_unless_journalled()
 returns trigger
 language plpgsql

@@ -1,6 +1,6 @@
--- The part of an audit row's details that stays when its account is erased: ids, numbers and words of ours. Everything else may be about a
--- person. The chain of hashes covers this part directly, so it must stay the same for ever: what is added to the list here would change the hashes of
--- rows that were sealed.
+-- The part of an audit row's details that stays when its account is erased: ids, numbers and our own words. Everything else may be
+-- about a person. The hash chain covers this part directly, so it must never change: an addition to the list here would change the
+-- hashes of sealed rows.
 create or replace function audit_details_kept(p_details jsonb) returns jsonb
 language sql
 immutable

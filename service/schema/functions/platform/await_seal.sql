@@ -1,5 +1,5 @@
--- Notes a new audit row as one to be sealed, in its transaction: however late that is committed, the row is sealed after it. With the owner's
--- rights, because who writes audit rows has no business here.
+-- Registers a new audit row for sealing, in its transaction: however late that is committed, the row is sealed after it. With the
+-- owner's rights, because roles that write audit rows may not write here.
 create or replace function await_seal()
 returns trigger
 language plpgsql

@@ -1,7 +1,7 @@
--- Whether the store may sell, deliver and buy on this database: it is the one an operator confirmed last (see database_identity), it was not
--- found behind what the store had seen, and, if the store keeps a journal, a worker has compared it since the server was started; if it keeps
--- none, it is the very copy that was confirmed. Called by the statements that sell, deliver and buy, so no process can act on an
--- outdated answer.
+-- Whether the store may sell, deliver and buy on this database: it is the one an operator confirmed last (see database_identity),
+-- it was not found behind the store's recorded position, and, if the store keeps a journal, a worker has compared the two since the
+-- server started; without a journal, it is the very copy that was confirmed. Called by the statements that sell, deliver and buy,
+-- so that no process acts on an outdated answer.
 create or replace function database_is_confirmed()
 returns boolean
 language plpgsql

@@ -1,4 +1,4 @@
--- Names this start of the server with this copy of the data.
+-- Identifies this start of the server with this copy of the data.
 create or replace function database_start()
 returns text
 language plpgsql

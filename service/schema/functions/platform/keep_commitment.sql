@@ -1,4 +1,4 @@
--- Of what was committed to, only the salt can be removed, when the personal data behind it is erased.
+-- Only the salt of a commitment can be removed, when the personal data behind it is erased.
 create or replace function keep_commitment()
 returns trigger
 language plpgsql

@@ -1,5 +1,5 @@
--- An id as platform/text/ids.ts makes them: a UUIDv7 in lower-case Crockford base32 after its prefix. After the milliseconds come the microseconds, so
--- that what one transaction writes sorts as it was written.
+-- An id as platform/text/ids.ts makes them: a UUIDv7 in lower-case Crockford base32 after its prefix. The milliseconds are followed
+-- by microseconds, so that the rows of one transaction sort in the order they were written.
 create or replace function new_id(p_prefix text, p_at timestamptz) returns text
 language sql
 volatile

@@ -1,6 +1,6 @@
--- Who keeps dead rows of this database from being removed: the session, prepared transaction or replication slot with the oldest snapshot.
--- With its owner's rights, because a session shows its snapshot only to roles with pg_read_all_stats; never the text of a query, which may
--- hold values. Without that right the sessions of other roles are not seen.
+-- What keeps dead rows of this database from being removed: the session, prepared transaction or replication slot with the oldest
+-- snapshot. With its owner's rights, because a session shows its snapshot only to roles with pg_read_all_stats; never the text of a
+-- query, which may contain values. Without that right the sessions of other roles are not visible.
 create or replace function oldest_snapshot()
 returns table (kind text, name text, application_name text, role text, state text, horizon text)
 language sql
@@ -12,7 +12,7 @@ as $$
     from (select 'session' as kind, pid::text as name, application_name, usename::text as role, state, backend_xmin as horizon
             from pg_stat_activity
            where backend_xmin is not null
-             -- Those of other databases do not matter; a standby that reports its own has none.
+             -- Sessions in other databases do not matter; a standby that reports its snapshot has no database.
              and coalesce(datname, current_database()) = current_database()
              and pid <> pg_backend_pid()
              and backend_type <> 'autovacuum worker'

@@ -2,7 +2,7 @@
 create or replace function probe_writes()
 returns void
 language plpgsql
--- With its owner's rights: nobody who signs in may truncate a table.
+-- With its owner's rights: no login may truncate a table.
 security definer
 set search_path = pg_catalog, shopwire, pg_temp
 as $$

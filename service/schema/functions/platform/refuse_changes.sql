@@ -1,4 +1,4 @@
--- What was sealed is never changed or removed, by no role.
+-- Sealed rows are never changed or removed, by any role.
 create or replace function refuse_changes()
 returns trigger
 language plpgsql

@@ -1,5 +1,5 @@
--- Stops what was already under way when the database turned out to be another one: no order is delivered or cancelled, and no
--- supplier is asked.
+-- Stops what was already in progress when the database turned out to be another one: no order is delivered or cancelled, and no
+-- supplier is called.
 create or replace function refuse_if_unconfirmed()
 returns trigger
 language plpgsql
@@ -21,7 +21,7 @@ create or replace trigger orders_end_only_if_confirmed
   when (old.status = 'paid' and new.status <> 'paid')
   execute function refuse_if_unconfirmed();
 
--- Triggers run in the order of their names: supplier_requests_advance decides the stage that this one looks at.
+-- Triggers run in the order of their names: supplier_requests_advance sets the stage that this one checks.
 create or replace trigger supplier_requests_after_advance_only_if_confirmed
   before insert or update on supplier_requests
   for each row

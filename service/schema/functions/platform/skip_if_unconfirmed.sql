@@ -1,4 +1,4 @@
--- On an unconfirmed database no job is taken up: the row stays as it is, and the worker gets one job fewer.
+-- On an unconfirmed database no job is claimed: the row stays as it is, and the worker gets one job fewer.
 create or replace function skip_if_unconfirmed()
 returns trigger
 language plpgsql

@@ -1,6 +1,6 @@
--- Writes an audit row, and refuses one that names another kind of actor than the session's role: "worker:" is the worker, "person:" is the
--- dashboard and somebody who is there at this moment (functions/sessions/person_is_here.sql), and everybody else is an operator. The login
--- decides, not what was set in the session. Time and id come from the database, so that no row can be put into the past.
+-- Writes an audit row, and refuses one whose actor does not fit the session's role: "worker:" is the worker, "person:" is the
+-- dashboard with a person who can be acting now (functions/sessions/person_is_here.sql), and everybody else is an operator. The
+-- login decides, not what was set in the session. Time and id come from the database, so that no row can be backdated.
 create or replace function write_audit_row(
   p_actor text, p_action text, p_target text, p_account_id text, p_address text, p_request_id text, p_details jsonb
 ) returns void

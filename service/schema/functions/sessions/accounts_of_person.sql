@@ -1,5 +1,5 @@
--- The accounts that a person belongs to, with the role in each. The dashboard asks before it knows the account, when row-level
--- security would show it none.
+-- The accounts that a person belongs to, with the role in each. The dashboard needs them before it knows the account, when
+-- row-level security would show it none.
 create or replace function accounts_of_person(p_person_id text)
 returns table (id text, name text, role text)
 language sql stable

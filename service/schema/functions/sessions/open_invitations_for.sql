@@ -1,4 +1,5 @@
--- Open invitations to an address, in any account. A person who signs in at their company for the first time has no link to follow.
+-- Open invitations to an address, in any account. A person who signs in through their company for the first time has no link to
+-- follow.
 create or replace function open_invitations_for(p_email text, p_now timestamptz)
 returns table (account_id text, id text)
 language sql stable

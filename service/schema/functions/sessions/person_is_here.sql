@@ -1,5 +1,6 @@
--- Whether a person can be acting at this moment, in this account or in none: a member of it who has a live session or personal token, or who in
--- this very transaction accepted an invitation or used a mailed link. Audit rows name nobody else: only write_audit_row calls it.
+-- Whether a person can be acting at this moment, in this account or in none: a member with a live session or personal token, or
+-- somebody who in this very transaction accepted an invitation or used a mailed link. Audit rows name no other people: only
+-- write_audit_row calls it.
 create or replace function person_is_here(p_person_id text, p_account_id text) returns boolean
 language sql
 stable
