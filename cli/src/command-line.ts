@@ -8,7 +8,7 @@ export interface CommandLine {
   readonly program: Command
   /** The help that was printed because no command was named. */
   helpInstead(error: CommanderError): string | undefined
-  /** What was wrong with the call, and what to do. */
+  /** What is wrong with the call, and what to do. */
   usage(error: CommanderError): [message: string, next: string]
   codeOf(): number
 }

@@ -17,10 +17,10 @@ export interface GlobalOptions {
   readonly profile?: string
 }
 
-/** What every command is given. Nothing is read or sent before a command asks for it. */
+/** What every command gets. Nothing is read or sent before a command uses it. */
 export interface Context {
   readonly out: Output
-  /** The one that was asked for, if any. */
+  /** The requested profile, if any. */
   readonly profileName: string | undefined
   /** Returns a command with the --profile option that reaches the same account. */
   again(command: string): string

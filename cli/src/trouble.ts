@@ -138,7 +138,7 @@ const exitCodes: Readonly<Record<number, number>> = {
 const advice: Readonly<Record<ErrorType, { why: string; next: string }>> = {
   invalid_request: {
     why: 'The request breaks a rule of the interface.',
-    next: 'Correct what the message names. `--help` shows the usage.',
+    next: 'Correct what the message points out. `--help` shows the usage.',
   },
   order_total_exceeded: {
     why: 'One order may cost $5,000.00 at most. Nothing was bought.',
@@ -174,7 +174,7 @@ const advice: Readonly<Record<ErrorType, { why: string; next: string }>> = {
   },
   not_found: {
     why: 'It does not exist, or the order belongs to another account.',
-    next: 'Check the id; for an order also whose key you use: `shopwire profile show`.',
+    next: 'Check the id; for an order, also check whose key you use: `shopwire profile show`.',
   },
   method_not_allowed: {
     why: 'This path does not take this method.',
@@ -186,7 +186,7 @@ const advice: Readonly<Record<ErrorType, { why: string; next: string }>> = {
   },
   price_changed: {
     why: 'A price is no longer the one that was expected. Nothing was bought, and the key is still unused.',
-    next: 'Look at the new price with `shopwire quote`, then order with it.',
+    next: 'Check the new price with `shopwire quote`, then order with it.',
   },
   item_unavailable: {
     why: 'An item cannot be bought now. Nothing was bought, and the key is still unused.',
@@ -260,7 +260,7 @@ function noAnswer(error: ShopwireError): Trouble {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'Nothing listens there.',
+  ECONNREFUSED: 'No server listens there.',
   ENOTFOUND: 'The name of the host does not exist.',
   EAI_AGAIN: 'The name server did not answer.',
   ECONNRESET: 'The connection broke.',

@@ -185,7 +185,7 @@ describe('with a store', () => {
     const refused = await doctor({ SHOPWIRE_BASE_URL: 'http://127.0.0.1:1/v1' })
     expect(refused.of('TCP')).toMatchObject({
       status: 'failed',
-      detail: expect.stringContaining('Nothing listens there'),
+      detail: expect.stringContaining('No server listens there'),
     })
     expect(refused.of('scopes')?.status).toBe('skipped')
     expect((await doctor({ SHOPWIRE_BASE_URL: 'https://no-such-host.invalid/v1' })).of('DNS')?.status).toBe(

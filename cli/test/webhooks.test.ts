@@ -205,7 +205,7 @@ describe('listen', () => {
     await expect.poll(() => ears.said.out).toContain('\n')
     expect(JSON.parse(ears.said.out.trim())).toMatchObject({
       event: 'test',
-      forwarded: { status: null, error: 'Nothing listens there' },
+      forwarded: { status: null, error: 'No server listens there' },
     })
     await ears.stop()
   })

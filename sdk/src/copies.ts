@@ -4,8 +4,8 @@ const NAME = Symbol.for('@shopwire/sdk/class')
 type AnyClass = abstract new (...args: never[]) => object
 
 /**
- * Makes `instanceof` recognise instances of the same class from another copy of the package: a process may load it both as ES module and
- * as CommonJS, and an error of one is otherwise no error of the other.
+ * Makes `instanceof` recognise instances of the same class from another copy of the package: a process may load it both as ES
+ * module and as CommonJS, and otherwise an error of one would not be an error of the other.
  */
 export function recogniseCopies(classes: Readonly<Record<string, AnyClass>>): void {
   for (const [name, one] of Object.entries(classes)) {

@@ -82,7 +82,7 @@ export class RequestTimeoutError extends ApiError {
   declare readonly type: TypesOf<408>
 }
 
-/** 409: look at `type`. */
+/** 409: check `type`. */
 export class ConflictError extends ApiError {
   override name = 'ConflictError'
   declare readonly type: TypesOf<409>

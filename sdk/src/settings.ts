@@ -27,7 +27,7 @@ export interface ShopwireOptions {
 
 /** Overrides the client's options for one call. */
 export interface CallOptions {
-  /** Aborts the call, also while it waits for a retry. The call rejects with an AbortedError. */
+  /** Aborts the call, even while it waits for a retry. The call rejects with an AbortedError. */
   signal?: AbortSignal | undefined
   /**
    * Milliseconds for the whole call: all attempts and the pauses between them. After that it fails with a TimeoutError;
@@ -62,7 +62,7 @@ export function readSettings(options: ShopwireOptions): Settings {
   if (KEY_ID_FORM.test(secret)) {
     // Sending it as the key id would show the secret to every proxy on the way.
     throw new TypeError(
-      'The secret is a key id: keyId and secret are probably swapped. So are then SHOPWIRE_API_KEY and SHOPWIRE_API_SECRET, if they come from there.',
+      'The secret is a key id: keyId and secret are probably swapped. So are SHOPWIRE_API_KEY and SHOPWIRE_API_SECRET, if they come from there.',
     )
   }
   return {

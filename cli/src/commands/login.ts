@@ -71,7 +71,7 @@ async function login(context: Context, options: Options): Promise<Outcome> {
   )
 }
 
-/** A question that a valid token may ask, or may not for lack of a right; only an invalid one is refused as such. */
+/** A request that any valid token may make, or is refused for lack of a right; only an invalid token is refused as such. */
 async function check(dashboard: Dashboard): Promise<void> {
   try {
     await dashboard.json('/tokens/proofs/shopwire-login-check')

@@ -158,7 +158,7 @@ async function askFor(question: string, option: string): Promise<string> {
     throw new UsageError(`${option} is missing, and there is no terminal to ask on.`, `Add ${option}.`)
   const answer = (await askLine(question)).trim()
   if (answer === '')
-    throw new UsageError('Nothing was given; nothing was saved.', `Run it again, or add ${option}.`)
+    throw new UsageError('The input is empty; nothing was saved.', `Run it again, or add ${option}.`)
   return answer
 }
 
@@ -176,7 +176,7 @@ function checkedBaseUrl(text: string): string {
   ) {
     throw new UsageError(
       // The part before an @ may be a password.
-      `${text.includes('@') ? 'What was given' : JSON.stringify(text)} is not a base URL.`,
+      `${text.includes('@') ? 'The given text' : JSON.stringify(text)} is not a base URL.`,
       'It looks like https://shop.example/v1 and ends in /v1.',
     )
   }

@@ -13,8 +13,8 @@ export interface Answer {
 export type Call = (method: string, path: string, body?: string) => Promise<Answer>
 
 /**
- * Signs with the store's time when the local clock is wrong, so that this problem does not hide others. `signedBase` is what is signed in
- * the place of the path of the base URL.
+ * Signs with the store's time when the local clock is wrong, so that this problem does not hide others. `signedBase` is signed in
+ * place of the path of the base URL.
  */
 export function caller(credentials: Credentials, offsetS: number, signedBase = basePath(credentials)): Call {
   const base = basePath(credentials)

@@ -120,7 +120,7 @@ async function readStatus(url: URL): Promise<{ finding: Finding; dateMs?: number
         'status',
         isOpen ? 'ok' : 'warning',
         words,
-        isOpen ? undefined : 'Orders are not taken now; reading works unless the api is unavailable.',
+        isOpen ? undefined : 'Orders are not accepted now; reads work unless the api is unavailable.',
       ),
     }
   } catch (error) {

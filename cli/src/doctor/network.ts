@@ -105,7 +105,7 @@ export function checkTls(url: URL): Promise<Finding> {
       end(certificateFinding(host, socket.getProtocol() ?? 'TLS', socket.getPeerCertificate(), code))
     })
     socket.once('timeout', () =>
-      end(finding('TLS', 'failed', 'the handshake does not end', 'Check that this port is for https.')),
+      end(finding('TLS', 'failed', 'the handshake does not finish', 'Check that this port is for https.')),
     )
     socket.once('error', (error) =>
       end(
@@ -115,7 +115,7 @@ export function checkTls(url: URL): Promise<Finding> {
           connectionReason(error) ?? printable(error.message.trim()),
           isPlain(error)
             ? `If this store is an emulator, the base URL is http://${url.host}${url.pathname}. Otherwise the port is wrong.`
-            : 'Check that this port is for https, and for a proxy on the way.',
+            : 'Check that this port is for https, and whether a proxy is in between.',
         ),
       ),
     )
@@ -141,7 +141,7 @@ function certificateFinding(
         ? finding(
             'TLS',
             'warning',
-            `${protocol}, the certificate ends in ${days} days (${date})`,
+            `${protocol}, the certificate expires in ${days} days (${date})`,
             'Tell the store.',
           )
         : finding('TLS', 'ok', `${protocol}, certificate for ${host} until ${date}`)
@@ -149,7 +149,7 @@ function certificateFinding(
       return finding(
         'TLS',
         'failed',
-        `the certificate ended ${date}`,
+        `the certificate expired ${date}`,
         'Tell the store; or the clock of this machine is wrong.',
       )
     case 'CERT_NOT_YET_VALID':

@@ -69,7 +69,7 @@ export function expectAtMost(outcome: Outcome, ordersMax: number): void {
   )
 }
 
-/** Expects that after the first attempt, which got 503, the app looked at GET /status before the second. */
+/** Expects that after the first attempt, which got 503, the app checked GET /status before the second. */
 export async function expectLookBetween(
   harness: Harness,
   { purchase, attempts }: Pick<Outcome, 'purchase' | 'attempts'>,
@@ -80,7 +80,7 @@ export async function expectLookBetween(
   if (looks.some(({ seq }) => seq > first.seq && seq < second.seq)) return
   throw problem(
     { attempts },
-    'After a 503 your code sent the order again without having looked at GET /status.',
+    'After a 503 your code sent the order again without checking GET /status.',
   )
 }
 

@@ -76,7 +76,7 @@ function checkedKey(key: string | undefined): string {
     throw new CliError({
       type: 'usage',
       message: 'An order needs --key, your own id for this purchase.',
-      why: 'It keeps a repeated order from buying twice: the store buys once for each key, for ever.\nA generated key would be a new purchase every time.',
+      why: 'It keeps a repeated order from buying twice: the store never buys twice for one key.\nA generated key would be a new purchase every time.',
       next: 'Take one from your own records, such as --key purchase-1042',
       exitCode: EXIT.usage,
     })

@@ -74,7 +74,7 @@ export function checkedDashboardUrl(text: string): string {
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash) {
     throw new UsageError(
-      `${text.includes('@') ? 'What was given' : JSON.stringify(text)} is not the address of a dashboard.`,
+      `${text.includes('@') ? 'The given text' : JSON.stringify(text)} is not the address of a dashboard.`,
       'It looks like https://dashboard.shop.example.',
     )
   }

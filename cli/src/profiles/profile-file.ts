@@ -17,7 +17,7 @@ export interface Profile {
 }
 
 export interface Profiles {
-  /** The one that is used when none is named. */
+  /** The profile that is used when none is named. */
   readonly current: string | null
   readonly profiles: Readonly<Record<string, Profile>>
 }

@@ -5,7 +5,7 @@ export interface Delivery {
   readonly order_id: string | null
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Whether its gift links are in the body, or placeholders. Only a store says so. */
+  /** Whether the body contains its gift links, or placeholders. Only a store reports this. */
   readonly links?: 'none' | 'included' | 'masked'
 }
 
@@ -19,7 +19,7 @@ export interface DeliverySource {
   notes(forwardTo: URL | undefined): readonly string[]
   /** Sets up an endpoint when there is none, so that events are sent. */
   open(): Promise<void>
-  /** Never ends by itself: it reconnects and continues after the last event. Calls `onTrouble` when it reconnects. */
+  /** Never ends on its own: it reconnects and continues after the last event. Calls `onTrouble` when it reconnects. */
   deliveries(signal: AbortSignal, onTrouble: (text: string) => void): AsyncIterable<Delivery>
   /** Reverts what `open` changed. */
   close(): Promise<void>

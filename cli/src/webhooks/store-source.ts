@@ -26,8 +26,8 @@ interface StreamedEvent {
 }
 
 /**
- * Follows a store through its dashboard. Nothing changes there: the account's own endpoint gets every event as ever, signed with its
- * own secret; what is forwarded here is signed with a secret of this profile.
+ * Follows a store through its dashboard. Nothing changes there: the account's own endpoint gets every event as usual, signed with
+ * its own secret; forwarded events are signed with a secret of this profile.
  */
 export async function openStoreSource(dashboard: Dashboard, secret: string): Promise<DeliverySource> {
   const first = new AbortController()
@@ -71,7 +71,7 @@ export async function openStoreSource(dashboard: Dashboard, secret: string): Pro
           if (!signal.aborted) onTrouble('The stream ended; reconnecting.')
         } catch (error) {
           if (signal.aborted) return
-          // A token that is not valid any more will not become valid again.
+          // // An invalid token will not become valid again.
           if (error instanceof CliError && error.trouble.exitCode === EXIT.auth) throw error
           onTrouble(
             `${error instanceof CliError ? error.trouble.message : 'The connection broke.'} Reconnecting.`,
@@ -101,7 +101,7 @@ function readyIn(message: ServerSentEvent | undefined): Ready | undefined {
   return message?.event === 'ready' ? (JSON.parse(message.data) as Ready) : undefined
 }
 
-/** As the store signs a webhook, with another secret and the time of now. */
+/** Signs as the store signs a webhook, but with another secret and the current time. */
 function signed({ id, type, order_id, body, links }: StreamedEvent, secret: string): Delivery {
   const timestamp = String(Math.floor(Date.now() / 1000))
   const headers = {

@@ -106,7 +106,7 @@ export const purchases: readonly Scenario[] = [
     needs: [],
     does: `The store is closed: 503 store_closed. Requests are counted for up to ${WATCH_MS / 1000} seconds.`,
     means: 'Attempts are used up, and customers see purchases that do not exist.',
-    fix: 'After 503 look at GET /status before the order is sent again, and only send it when the store is open. Until then inform the customer, or queue the purchase.',
+    fix: 'After 503 check GET /status before the order is sent again, and only send it when the store is open. Until then inform the customer, or queue the purchase.',
     docs: 'reference/errors.md#store_closed',
     run: leavesTheClosedStoreAlone,
   },

@@ -74,7 +74,7 @@ export const retries: readonly Scenario[] = [
     does: 'The store answers 503 once and has not bought.',
     means:
       'A sale is lost, a customer sees a purchase that does not exist, or your orders add to the load that keeps the store from answering.',
-    fix: `After 503 the outcome is unknown: look at GET /status, and when the api is up, send the order again. ${retryWithTheSameKey}`,
+    fix: `After 503 the outcome is unknown: check GET /status, and when the api is up, send the order again. ${retryWithTheSameKey}`,
     docs: 'reference/errors.md#service_unavailable',
     run: looksBeforeItRetries({ name: 'unavailable' }),
   },
@@ -104,7 +104,7 @@ export const retries: readonly Scenario[] = [
     needs: [],
     does: 'The store has too much to do and refuses the order once: 503 with Retry-After: 2.',
     means: 'Sales are lost in the busiest minutes, or your retries keep the store busy.',
-    fix: 'Wait for Retry-After and look at GET /status, then send the same request again with a fresh signature.',
+    fix: 'Wait for Retry-After and check GET /status, then send the same request again with a fresh signature.',
     docs: 'reference/errors.md#service_unavailable',
     run: looksBeforeItRetries({ name: 'overloaded' }),
   },
@@ -130,7 +130,7 @@ export const retries: readonly Scenario[] = [
   },
   {
     id: 'own-deadline',
-    title: 'An order that your own deadline ends stays open, and is asked for again',
+    title: 'An order that your own deadline cuts off stays open, and is retried',
     needs: [],
     does: `The order is bought, and its answer does not come for ${HELD_MS / 1000} seconds.`,
     means:
