@@ -3,7 +3,7 @@ import { ProxyRefused, ProxyTrouble } from '../platform/outbound/egress-proxy.ts
 import { AddressBlocked } from '../platform/outbound/public-address.ts'
 import { checkLink } from './gift-link.ts'
 
-/** What a supplier is asked for. The id makes it idempotent: one request, however often it is sent. */
+/** A request to a supplier. The id makes it idempotent: one request, however often it is sent. */
 export interface SupplierAsk {
   readonly id: string
   readonly sku: string
@@ -17,7 +17,7 @@ export interface SupplierAddress {
 }
 
 export type SupplierReply =
-  /** With what the supplier says that all of them cost, if it does. */
+  /** With the supplier's own total cost, if it sends one. */
   | { readonly kind: 'given'; readonly links: readonly string[]; readonly said_cents: number | null }
   /** It refused. */
   | { readonly kind: 'refused'; readonly error: string }
@@ -65,7 +65,10 @@ export async function askSupplier(
   }
 }
 
-/** The operator's lists exclude it, the name was not found, the connection was not accepted, or the proxy opened no tunnel: no byte of the request was sent. */
+/**
+ * The operator's lists exclude it, the name was not found, the connection was not accepted, or the proxy opened no tunnel: no byte
+ * of the request was sent.
+ */
 function wasNeverConnected(error: unknown): boolean {
   interface Cause {
     readonly code?: string
@@ -107,7 +110,7 @@ function readLinks(text: string, qty: number): SupplierReply {
 const isCost = (cents: unknown): cents is number | null =>
   cents === null || (Number.isSafeInteger(cents) && Number(cents) >= 0 && Number(cents) <= COST_CENTS_MAX)
 
-/** A fixed list of words: what the supplier's server writes does not get into our records. */
+/** A fixed list of words: text from the supplier's server does not get into our records. */
 function failureOf(error: unknown): string {
   const { name, message, cause } = error as Error & { cause?: { code?: string } }
   if (cause instanceof ProxyTrouble) return 'proxy'

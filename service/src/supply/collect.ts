@@ -36,11 +36,14 @@ export interface Collected {
   /** Links that went to the pool of the item. */
   readonly links: number
   readonly cost_cents: number | null
-  /** Why there are none, or fewer than asked for. */
+  /** Why there are none, or fewer than requested. */
   readonly error: string | null
 }
 
-/** Stores what the supplier answered: links go to the pool, whatever the order needs; it takes them from there. The order must be locked. */
+/**
+ * Stores what the supplier answered. The links go to the pool even if the order needs them; it then takes them from there. The
+ * order must be locked.
+ */
 export async function recordCollected(
   tx: Tx,
   vault: LinkVault,
@@ -50,7 +53,7 @@ export async function recordCollected(
 ): Promise<Collected> {
   const request = await lockWrittenOff(tx, name)
   if (!request) {
-    throw refuse('idempotency_conflict', `Request ${requestId(name)} was ended by somebody else meanwhile.`)
+    throw refuse('idempotency_conflict', `Request ${requestId(name)} was ended by another operator meanwhile.`)
   }
   const { item_id } = request
   const nothing = { item_id, links: 0, cost_cents: null }

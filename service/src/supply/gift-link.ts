@@ -36,7 +36,7 @@ export interface LinkVault {
   openFromOrder(sealed: Uint8Array, place: OrderPlace): Promise<string>
 }
 
-/** For those who show links and store none. */
+/** For code that shows links and stores none. */
 export type OpensLinks = Pick<LinkVault, 'openFromOrder'>
 
 const LINK_LENGTH_MAX = 2_000

@@ -17,11 +17,14 @@ export interface SupplierBalance {
   /** Expected cost of requests that were written off: the supplier may still ask for it. */
   readonly written_off_requests: number
   readonly written_off_cents: number
-  /** Requests that brought links and whose cost nobody knew. */
+  /** Requests that brought links and whose cost was unknown. */
   readonly without_cost: number
 }
 
-/** What do we owe to whom. Without a name, all suppliers. Reads every request: give it a long-running connection. */
+/**
+ * What we owe to each supplier. Without a name, all suppliers. Reads every request: use a connection without the short statement
+ * timeout.
+ */
 export const selectBalances = (db: Queryable, name: string | null) =>
   db.many<SupplierBalance>(sql`
     select s.name as supplier, coalesce(t.booked, 0)::bigint as booked_cents, coalesce(t.paid, 0)::bigint as paid_cents,
@@ -49,7 +52,7 @@ export const selectBalances = (db: Queryable, name: string | null) =>
 
 export interface Payment {
   readonly cents: number
-  /** The same one twice is the same payment. */
+  /** The same reference twice is the same payment. */
   readonly reference: string
   readonly note?: string | undefined
 }
@@ -80,7 +83,7 @@ export async function payOnce(
     throw refuse(
       'idempotency_conflict',
       `The payment "${reference}" to "${supplier}" was recorded before with ${payment.amount_cents} cents. Nothing was changed; ` +
-        'a different payment needs a reference of its own.',
+        'a different payment needs another reference.',
     )
   }
   return { payment, isNew }
@@ -108,7 +111,7 @@ export interface Obligation
   readonly cost_cents: number | null
   readonly ended_at: Date | null
   readonly written_off_at: Date | null
-  /** The supplier asked more than was expected. */
+  /** The supplier charged more than was expected. */
   readonly is_over_cost: boolean
 }
 

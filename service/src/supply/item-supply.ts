@@ -28,7 +28,7 @@ export interface Choice {
 
 /** An item's source after a change, with the requests that its orders made before and that have no final answer. */
 export interface Chosen extends ItemSupply {
-  /** They are settled first, with their own suppliers; until then nothing new is asked for their lines. */
+  /** They are settled first, with their own suppliers; until then no new requests are made for their lines. */
   readonly open_requests: readonly OpenAt[]
 }
 

@@ -18,8 +18,8 @@ const POSITION = /^position\.[^.]+\.json$/
 const MODE = 0o640
 
 /**
- * The journal in a folder that all workers of a store, and its operator's command, share: on one machine, or on network storage that
- * keeps what was flushed. Every process writes files of its own.
+ * The journal in a folder that all workers of a store, and its operator's command, share: on one machine, or on network storage
+ * that keeps what was flushed. Every process writes its own files.
  */
 export function openJournalFolder(
   dir: string,
@@ -112,7 +112,7 @@ export function openJournalFolder(
       orUnavailable(async () => {
         const mark = await readMark()
         if (mark === undefined || mark.kept_since >= day) return
-        // First: whoever compares must not take a removed file for a time in which nothing was sold.
+        // // First, so that a comparison does not mistake a removed file for a time in which nothing was sold.
         const path = join(dir, `${KEPT_SINCE}.${writer}`)
         await writeDurably(path, { kept_since: day })
         await rename(path, join(dir, KEPT_SINCE))
@@ -133,14 +133,14 @@ function parseSealed<Value>(text: string): Value | undefined {
   return line === undefined ? undefined : (JSON.parse(line) as Value)
 }
 
-/** Nothing for a damaged one: every other process has written its own. */
+/** Nothing for a damaged file: every other process has written its own. */
 function parsePosition(text: string): StorePosition[] {
   const stored = parseSealed<Stored<StorePosition>>(text)
   if (stored === undefined) return []
   return [{ generation: stored.generation, position: stored.position, at: new Date(stored.at) }]
 }
 
-/** Those of processes that ended long ago. The furthest one stays, however old it is. */
+/** Files of processes that ended long ago. The furthest position stays, however old it is. */
 async function removeOldPositions(dir: string, day: Date): Promise<void> {
   const found: { path: string; positions: StorePosition[]; isOld: boolean }[] = []
   for (const name of (await readdir(dir)).filter((one) => POSITION.test(one))) {

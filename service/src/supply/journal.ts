@@ -2,20 +2,20 @@ import type { StorePosition } from '../platform/database/store-position.ts'
 import { assert } from '../platform/trouble.ts'
 
 /**
- * The journal of sold links, kept outside the database: which link was sold to whom, and how far the store has come. A link that a
- * caller may have seen is in it, whatever becomes of the database. It has fingerprints of links, never links; they are made with a key of
- * the installation, so the journal alone does not reveal whether a guessed link is among them.
+ * The journal of sold links, kept outside the database: which link was sold to whom, and how far the store has progressed. Every
+ * link that a caller may have seen is in it, whatever happens to the database. It contains fingerprints of links, never links; they
+ * are made with a key of the installation, so the journal alone does not reveal whether a guessed link is among them.
  *
  * journal-files.ts keeps it in a folder. An object store could be another implementation; there is none.
  */
 export interface Journal {
-  /** Undefined: nobody has begun it yet. */
+  /** Undefined: it has not been started yet. */
   readMark(): Promise<JournalMark | undefined>
-  /** Begins it. When another process was first, that one's mark is returned. */
+  /** Starts it. When another process was first, that one's mark is returned. */
   begin(mark: JournalMark): Promise<JournalMark>
   /** Resolves when the links are on durable storage. Fails with Unavailable. */
   append(links: readonly SoldLink[]): Promise<void>
-  /** Notes that the delivery of an order is committed. Never waits and never fails: at worst a crash looks like a rollback. */
+  /** Records that the delivery of an order is committed. Never waits and never fails: at worst a crash looks like a rollback. */
   acknowledge(order: DeliveredOrder): void
   /** Everything from that time on, in no particular order. Entries of about the same time may come from before it. */
   read(from: Date, onDamaged: (where: string) => void): AsyncIterable<JournalEntry[]>
@@ -29,7 +29,7 @@ export interface Journal {
 
 export interface JournalMark {
   readonly journal_id: string
-  /** Nothing from before this time is in it: it was begun then, or older files were removed. */
+  /** It has nothing from before this time, because it was started then, or older files were removed. */
   readonly kept_since: Date
   /** The fingerprint of a fixed text: another one means that fingerprints are made with another key and cannot be compared. */
   readonly key_check: string
@@ -54,7 +54,7 @@ export type JournalEntry =
   | ({ readonly kind: 'sold' } & SoldLink)
   | ({ readonly kind: 'delivered' } & DeliveredOrder)
 
-/** Fingerprinted for the key check. It is nobody's link. */
+/** Fingerprinted for the key check. It is not a real link. */
 export const KEY_CHECK_LINK = 'https://journal.invalid/key-check'
 
 const FIELDS = { sold: 9, delivered: 4 } as const

@@ -30,7 +30,7 @@ function supplierMetrics(registry: MetricRegistry) {
       name: 'shopwire_supplier_calls_total',
       help: `Calls of suppliers, by outcome; from the ${SUPPLIER_NAMES_MAX + 1}st name on the supplier is "other".`,
       action:
-        'Look at the lines "supplier call". Pause a supplier that keeps failing, or choose another source.',
+        'Read the log lines "supplier call". Pause a supplier that keeps failing, or choose another source.',
       labels: { supplier: 'as observed', outcome: 'as observed' },
     }),
     supplierCallDuration: registry.histogram(WORKER, BUCKETS.calls, {
@@ -41,7 +41,7 @@ function supplierMetrics(registry: MetricRegistry) {
     }),
     supplierUnsettled: registry.readings(WORKER, {
       name: 'shopwire_supplier_requests_unsettled',
-      help: 'Requests that a supplier was sent and has not answered for good: links that may be paid for.',
+      help: 'Requests without a final answer of the supplier: links that may have to be paid for.',
       action: 'suppliers unsettled lists them. When a supplier is shut down permanently, suppliers give-up.',
       labels: { supplier: 'as observed' },
     }),
@@ -60,7 +60,7 @@ function supplierMetrics(registry: MetricRegistry) {
     }),
     supplierOverCost: registry.counter(WORKER, {
       name: 'shopwire_supplier_over_cost_total',
-      help: 'Deliveries for which the supplier asked more than the configured cost; they were accepted and booked as asked.',
+      help: 'Deliveries for which the supplier charged more than the configured cost; they were accepted and booked as charged.',
       action: 'suppliers statement marks them. Ask the supplier, or correct the cost with supply set --cost.',
     }),
   }
@@ -102,7 +102,7 @@ function journalMetrics(registry: MetricRegistry) {
       .histogram(WORKER, BUCKETS.milliseconds, {
         name: 'shopwire_journal_write_seconds',
         help: 'Time until the links of an order were on the disk of the journal of sold links.',
-        action: 'Look at the disk of SHOPWIRE_JOURNAL: every delivery waits for it.',
+        action: 'Check the disk of SHOPWIRE_JOURNAL: every delivery waits for it.',
       })
       .labels({}),
     journalFailing: registry.reading(WORKER, {

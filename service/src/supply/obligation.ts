@@ -43,7 +43,7 @@ export function parseRequestId(text: string): Pick<RequestName, 'order_id' | 'li
   return order_id === undefined ? undefined : { order_id, line: Number(line), round: Number(round) }
 }
 
-/** Recorded with every link, for ever: which request it came from. */
+/** Recorded with every link, permanently: the request that it came from. */
 export const makerOf = (request: RequestName) => `${request.supplier}/${requestId(request)}`
 
 export interface Price {
@@ -55,7 +55,7 @@ export interface Price {
 export const expectedCost = ({ qty, unit_cost_cents }: Price) =>
   unit_cost_cents === null ? null : unit_cost_cents * qty
 
-/** What is owed: what the supplier said, or else what was expected; not for links that this store had held before. */
+/** What is owed: the supplier's own total, or else the expected cost; not for links that this store had held before. */
 export function costOf(price: Price, said_cents: number | null, newLinks: number): number | null {
   const whole = said_cents ?? expectedCost(price)
   return whole === null ? null : Math.round((whole * newLinks) / price.qty)

@@ -35,10 +35,10 @@ export interface Need {
   readonly line: number
   /** Requests of the line that were sent and have no final answer yet. */
   readonly open: readonly Pick<OrderRequestRow, 'supplier' | 'round'>[]
-  /** Which suppliers to ask for what is missing; none when undefined. */
+  /** The suppliers to call for what is missing; none when undefined. */
   readonly supply: ItemSupply | undefined
   readonly missing: number
-  /** The number of the lease under which suppliers are asked. */
+  /** The number of the lease under which suppliers are called. */
   readonly fencing_token: number
   /** Of the attempt to fulfil the order, while tracing is on. */
   readonly span?: Span | undefined
@@ -52,12 +52,12 @@ export type Obtained =
       readonly links: readonly string[]
       readonly said_cents: number | null
       readonly supplier: string
-      /** Of the request; null when none was recorded, because nobody is owed anything. */
+      /** The number of the request; null when none was recorded, because nothing is owed for it. */
       readonly round: number | null
     }
   | { readonly kind: 'not yet'; readonly note: string }
 
-/** What came of asking one supplier; with the number of the request if links came. */
+/** The result of calling one supplier; with the number of the request if links came. */
 type Reply = Exclude<SupplierReply, { kind: 'given' }> | Extract<Obtained, { kind: 'given' }>
 
 /** The caller stores the links and records the request as given, in one transaction. */
@@ -191,8 +191,9 @@ const KEEPS_FAILING = 'keeps failing'
 const isFinal = ({ kind }: SupplierReply | Reply) => kind === 'refused' || kind === 'unsent'
 
 /**
- * A new request, recorded before anything is sent: under a new id, unless the supplier never got the last one. Only for a paid order, whose
- * lock makes it wait for whoever changes the order; then only if no other worker has the job, and no request of the line is open.
+ * Records a new request before anything is sent: under a new id, unless the supplier never got the last one. Only for a paid order,
+ * whose lock makes this wait for transactions that change the order; and only if no other worker has the job, and no request of the
+ * line is open.
  */
 function recordAsking(
   db: Db,
@@ -282,7 +283,7 @@ function nextOf({ supply, open }: Need, name: string, reply: SupplierReply): str
   return others.length > 0 && name !== supply?.fallback ? 'other_supplier_asked' : 'new_request_later'
 }
 
-/** It would refuse again, or is gone for good. Without a fallback it is asked all the same. */
+/** It would refuse again, or is shut down. Without a fallback it is called all the same. */
 function isPassedOver(before: SupplierRequest | undefined, supply: ItemSupply, name: string): boolean {
   if (supply.fallback === null || before === undefined) return false
   return before.error === GIVEN_UP || (before.error === SOLD_BEFORE && name !== supply.fallback)

@@ -66,7 +66,7 @@ export const updateItemSupply = (tx: Tx, supply: Omit<ItemSupply, 'pool_left'>) 
      where item_id = ${supply.item_id}
     returning item_id, source, supplier, fallback, sku, warn_below, cost_cents, fallback_cost_cents, pool_left`)
 
-/** Whoever takes says up to where the pool is empty now; what is added may lie before that. */
+/** A transaction that takes links passes the id up to which the pool is empty now; links that are added later may lie before it. */
 export const changePoolLeft = (tx: Tx, item_id: string, change: number, pool_from = '') =>
   tx.one<{ pool_left: number; warn_below: number; source: Source }>(sql`
     update item_supply
@@ -85,7 +85,7 @@ export const selectWronglyMarked = (tx: Tx, item_ids: readonly string[]) =>
        and i.has_supply <> (s.source <> 'pool' or s.pool_left > 0)
      order by s.item_id`)
 
-/** What links come from and are for. */
+/** The source of links, and the order they are for. */
 export interface LinkUse {
   /** The request to a supplier that brought them. */
   readonly made_by?: string | null

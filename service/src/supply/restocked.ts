@@ -32,8 +32,8 @@ export interface Restocked {
 }
 
 /**
- * The item that was marked first, of those marked up to a moment of the database's clock, with all its digits. Locked; whoever else looks
- * takes another.
+ * The item that was marked first, of those marked up to a moment of the database's clock, with all its digits. Locked; another
+ * worker that looks for one gets a different item.
  */
 export const lockRestocked = (tx: Tx, upTo: string) =>
   tx.maybeOne<Restocked>(sql`
@@ -49,7 +49,7 @@ export const lockRestocked = (tx: Tx, upTo: string) =>
       from held h
       left join item_supply s on s.item_id = h.item_id`)
 
-/** The next look comes to other items first. */
+/** The next call starts with other items. */
 export const moveBack = (tx: Tx, item_id: string) =>
   tx.run(sql`
     update restocked_items

@@ -22,7 +22,7 @@ const TIMEOUT_MS_MIN = 100
 const TIMEOUT_MS_MAX = 60_000
 const ITEMS_NAMED_MAX = 10
 
-/** More than any hour's purchases: a larger number is a slip of the keyboard. */
+/** More than any hour's purchases: a larger number is a typing mistake. */
 const LIMIT_CENTS_MAX = 1_000_000_000
 
 export interface NewSupplier {
@@ -135,7 +135,7 @@ function publicPart(row: SupplierRow): Supplier {
   return { name, url, timeout_ms, is_paused, hourly_limit_cents, created_at }
 }
 
-/** The operator chose it, so it may be in our own network. It carries bearer links, so it has to be encrypted. */
+/** The operator chose it, so it may be in our own network. It transports bearer links, so it has to be encrypted. */
 function checkUrl(text: string, allowHttp: boolean): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const isAllowed = url?.protocol === 'https:' || (allowHttp && url?.protocol === 'http:')

@@ -3,14 +3,14 @@ import { type Db, sql, type Tx } from '../platform/database/db.ts'
 import { newId } from '../platform/text/ids.ts'
 import { DELIVER_QUEUE } from './endpoint.ts'
 
-/** So few that others who need the processor of the database wait for milliseconds. */
+/** So few that other statements wait only milliseconds for the database's processor. */
 const CHUNK = 100
 
 /**
- * Queues a catalogue.changed event for every endpoint, one chunk of accounts per call. Changes are combined: a round starts at
- * most once a minute and names the given revision, or the present one if that is older: a failover or a restore may have taken it back
- * since it was read. Returns how many accounts were done; fewer than a chunk ends the round. Any
- * number of workers may call this; one of them does the work.
+ * Queues a catalogue.changed event for every endpoint, one chunk of accounts per call. Changes are combined: an announcement starts
+ * at most once a minute and names the given revision, or the present one if that is older, because a failover or a restore may have
+ * taken it back since it was read. Returns how many accounts were done; fewer than a chunk ends the announcement. Any number of
+ * workers may call this; one of them does the work.
  */
 export function announceCatalogue(db: Db, revision: number, nowMs: number): Promise<number> {
   return db.transaction(async (tx) => {

@@ -34,7 +34,7 @@ const TEXT_LENGTH_MAX = 500
 const REMOVED = '[removed]'
 
 /**
- * A receiver may repeat what it was sent, and that contains gift links. Removed are the order's links in every common spelling, any
+ * A receiver may repeat what it was sent, which contains gift links. This removes the order's links in every common spelling, any
  * other URL, and long runs of letters and digits, which may be an encoded link or a signature.
  */
 export function excerptOf({ headers, start }: NonNullable<Sent['answer']>, body: string): AnswerExcerpt {
@@ -89,7 +89,7 @@ const LONG_RUN = /[A-Za-z0-9+/=_%-]{40,}/g
 function removerFor(links: readonly string[]): (text: string) => string {
   const spellings = links
     .flatMap(spellingsOf)
-    // The longest first: a part of a link must not be removed out of its middle.
+    // // The longest first, so that a part of a link is not removed from the middle of it.
     .sort((one, other) => other.length - one.length)
   return (text) =>
     spellings

@@ -27,7 +27,7 @@ export async function attemptInSpan(
   }
 }
 
-/** Signs anew, sends the same bytes every time, and records the outcome. True when the receiver accepted. */
+/** Signs again, sends the same bytes every time, and records the outcome. True when the receiver accepted. */
 async function attempt(
   shared: Shared,
   job: Job,
@@ -140,7 +140,7 @@ function outcomeOf(error: SendResult['error']): WebhookOutcome {
 
 const NO_ANSWER = { answer_sealed: null, answer_kek_id: null }
 
-/** Answers of accepted events are not stored: nobody needs them, and most events are accepted. A test shows its answer. */
+/** Answers of accepted events are not stored: most events are accepted, and nobody needs their answers. A test shows its answer. */
 function sealedAnswer(
   { keyring }: Shared,
   key: AttemptKey,

@@ -33,7 +33,7 @@ const LOOK_EVERY_MS = 1_000
  */
 export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd> {
   const { db, clock, openClient, metrics, log } = deps
-  // Many endpoints do the same reads and writes: those made at one moment are sent to the database together.
+  // // Many endpoints do the same reads and writes: simultaneous ones are sent to the database together.
   const shared: Shared = {
     ...deps,
     read: batched({
@@ -63,7 +63,7 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
     const route: DeliveryRoute = { client, destination, open: secretOpener(deps.keyring, account_id) }
     const sending = new Map<string, Promise<void>>()
     let waiting: DueDelivery[] = []
-    /** When a look found everything that was due. What comes after it also marks the job, so that it is not ended without another look. */
+    /** When the last read found everything that was due. Later events also mark the job, so that it does not end without another read. */
     let sawAllMs = Number.NEGATIVE_INFINITY
     let isFailing = job.is_failing
     const horizon = () => new Date(clock.nowMs() - WEBHOOK_HORIZON_S * 1000)
@@ -128,7 +128,7 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
   }
 }
 
-/** Resolves when one of them has ended, or the time is over. */
+/** Resolves when one of them has ended, or after the time limit. */
 async function firstOf(attempts: Iterable<Promise<void>>, msMax: number): Promise<void> {
   const { promise: overdue, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, msMax)

@@ -24,7 +24,7 @@ export interface DeliveryFilter {
   readonly type?: WebhookEventName
   /** Errors of the last attempt: exact ones, and `http_4%` for a class. */
   readonly errors?: readonly string[]
-  /** No error of the above: for what is left over. */
+  /** Every other error, for the remaining class. */
   readonly errorsNot?: readonly string[]
   readonly order_id?: string
   readonly from?: Date

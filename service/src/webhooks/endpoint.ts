@@ -31,7 +31,7 @@ export const DELIVER_QUEUE = 'deliver'
  * it, so that nothing is sent to the old URL after the answer.
  */
 export const ENDPOINT_SETTLE_MS = 250
-/** More than can be pending for one endpoint, unless an operator has sent many again. */
+/** More than can be pending for one endpoint, unless an operator has resent many. */
 const PENDING_TESTS_READ_MAX = 100
 
 export async function readHealth(db: Queryable, account_id: string): Promise<WebhookHealth> {

@@ -17,9 +17,9 @@ const BAD_PORTS = new Set([
 const PRIVATE_NAMES = /(^|\.)(localhost|local|internal|intranet|lan|home|corp|home\.arpa|test|invalid|onion)$/
 
 /**
- * Returns the normalised URL or refuses it and says why. The host is resolved too, and refused if it has a private address today.
- * Passing this check is not enough to be delivered to: every delivery checks the addresses again. Look-ups are limited per
- * account and take at most two seconds.
+ * Returns the normalised URL or refuses it and says why. The host is resolved too, and refused if it has a private address now.
+ * Passing this check does not guarantee delivery: every delivery checks the addresses again. Look-ups are limited per account and
+ * take at most two seconds.
  */
 export async function checkWebhookUrl(
   text: string,

@@ -1,5 +1,5 @@
--- Counts units that were sold and have no link yet, by item: more of them when an order is placed, fewer when links are assigned to it or it
--- is cancelled. Adds to a row that nobody holds, or to a new one: whoever changes an item's count waits for nobody.
+-- Counts units that were sold and have no link yet, by item: more of them when an order is placed, fewer when links are assigned to
+-- it or it is cancelled. Adds to a row that no other transaction has locked, or to a new one, so it never waits.
 create or replace function count_unassigned(p_item_ids text[], p_units integer[]) returns void
 language plpgsql
 security definer

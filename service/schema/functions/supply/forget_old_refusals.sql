@@ -1,5 +1,5 @@
--- Deletes old refusals of a line, for which nothing is owed: an order that waits for weeks is refused every few minutes. The newest 20 are kept,
--- whatever the caller asks for, and so is everything that was not refused or that an operator had written off. Returns how many went.
+-- Deletes old refusals of a line, for which nothing is owed: an order that waits for weeks is refused every few minutes. The newest
+-- 20 are always kept, and so is everything that was not refused or that an operator had written off. Returns how many were deleted.
 create or replace function forget_old_refusals(p_account_id text, p_order_id text, p_line integer, p_kept integer) returns integer
 language plpgsql
 security definer

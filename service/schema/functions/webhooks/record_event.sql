@@ -21,14 +21,14 @@ begin
      for key share;
   if found then
     insert into deliveries (account_id, endpoint_id, event_id, created_at, next_at)
-    -- Due by the clocks of the processes, like every later attempt: the worker's own clock asks.
+    -- Due by the clocks of the processes, like every later attempt, because workers compare it with their own clock.
     values (p_account_id, v_endpoint_id, p_event_id, p_created_at, p_created_at);
     insert into jobs as j (account_id, queue, subject, run_at, created_at)
     values (p_account_id, 'deliver', v_endpoint_id, clock_timestamp(), p_created_at)
         on conflict (queue, subject) do update
        set run_at = least(j.run_at, excluded.run_at),
            is_woken = true,
-           -- It may wait among many with a change of the catalogue; an event of its own is not one of many.
+           -- The job may be in the backlog because of a change of the catalogue; a single event takes it out.
            is_backlog = false;
   end if;
 end
