@@ -147,7 +147,7 @@ begin
       select array[w.account_id], w.requests[cardinality(w.requests)] into v_held, v_newest
         from admission_windows w where w.account_id = p_account_ids[1] for update;
     end if;
-  -- Two requests of one account would both be judged by the same windows, and one of them would not be counted.
+  -- Two requests of one account would both be checked against the same windows, and one of them would not be counted.
   elsif p_may_wait or cardinality(p_account_ids) <> (select count(distinct a) from unnest(p_account_ids) a) then
     raise 'the arguments of admit_many do not fit together' using errcode = 'invalid_parameter_value';
   else
@@ -181,7 +181,7 @@ begin
       ) r
      where w.account_id = r.account_id;
   end if;
-  -- Nonces that had to survive a crash, and those of requests that have to now: signed ahead of our clock, or soon after a loss.
+  -- Nonces that must survive a crash: those signed ahead of our clock, or admitted soon after a loss.
   if v_is_recent_loss or now_s + 1 < any (p_signed_ats) then
     select coalesce(array_agg(n.account_id), '{}') into v_witnessed
       from unnest(p_account_ids, p_key_ids, p_nonces, p_signed_ats) as a (account_id, key_id, nonce, signed_at)
@@ -192,14 +192,14 @@ begin
   with judged as materialized (
     select a.place, p_account_ids[a.place] as account_id, p_are_orders[a.place] as is_order, window_now.requests, window_now.orders, full_for.wait_ms,
            w.refused_since <= now_ms - c_window_ms or w.refused_since > now_ms as is_first_refusal,
-           -- Null when only its nonce and the windows are left to decide.
+           -- Null when only the nonce and the windows are left to decide.
            case
              when account.id is null then 'changed'
              when now_s <= memory.lost_at then 'warming'
              when p_signed_ats[a.place] <= greatest(memory.lost_at, memory.purged_to) then 'forgotten'
              when w.account_id is null then 'busy'
              when p_account_ids[a.place] = any (v_witnessed) then 'replayed'
-             -- As many refused requests as may be admitted have their nonce stored; beyond that only the latest time is.
+             -- As many refused requests as may be admitted have their nonce stored; for all others only the latest time is stored.
              when p_signed_ats[a.place] <= case when p_are_orders[a.place] then w.orders_refused_to else w.requests_refused_to end
                or full_for.wait_ms > 0 and w.refused_count >= p_requests_max
                   and not (w.refused_since <= now_ms - c_window_ms or w.refused_since > now_ms) then 'over'
@@ -221,11 +221,11 @@ begin
            and p_account_ids[a.place] = any (v_held)
          limit 1
       ) w on true
-      -- Times that have left the window are at the front: they are in order.
+      -- Times that have left the window are at the front, because they are sorted.
      cross join lateral (
        select w.requests[width_bucket(now_ms - c_window_ms, w.requests) + 1:] as requests,
               w.orders[width_bucket(now_ms - c_window_ms, w.orders) + 1:] as orders
-       -- Or it would be computed again wherever it is used.
+       -- Otherwise it would be computed again wherever it is used.
        offset 0
      ) window_now
      cross join lateral (
@@ -431,7 +431,7 @@ begin
          credited_cents = p_amount_cents,
          credited_seq = seq,
          note = null,
-         -- By the word of a person: the provider may have a page that can still be paid, or may have taken something back already.
+         -- On an operator's word: the provider may still have a page that can be paid, or may have taken something back already.
          look_at = case when p_payment is null then now() end
    where t.account_id = p_account_id
      and t.id = p_top_up_id;
@@ -583,7 +583,7 @@ declare
   v_database text := current_setting('shopwire.database_oid', true);
 begin
   if coalesce(v_database, '') = '' then
-    -- A session never moves to another database. Its tables may be replaced.
+    -- A session never moves to another database, but its tables may be replaced.
     select d.oid::text into v_database from pg_database d where d.datname = current_database();
     perform set_config('shopwire.database_oid', v_database, false);
   end if;
@@ -672,7 +672,7 @@ begin
      and orders.id = oldest.order_id
      and orders.created_at < v_before;
   get diagnostics v_answers = row_count;
-  -- No further than what was deleted: time that was wrong must not make it a year.
+  -- No further than what was deleted: a wrong time must not turn it into a year.
   update evidence_retention
      set kept_since = greatest(kept_since, greatest(v_to, v_reads_to) + interval '1 microsecond');
   return v_attempts + v_reads + v_answers;
@@ -732,7 +732,7 @@ begin
   delete from invitations where email = any (v_emails) and (accepted_at is not null or withdrawn_at is not null or expires_at <= p_at);
   update sessions set account_id = null where account_id = p_account_id;
   delete from outgoing_mail where account_id = p_account_id or to_address = any (v_emails);
-  -- All audit rows are read, which can take long, so before sealing is held up.
+  -- Reads all audit rows, which can take long, so it runs before sealing is blocked.
   v_audit_ids := array(select l.id
                          from audit_log l
                         where l.account_id = p_account_id
@@ -740,7 +740,7 @@ begin
                            or l.details ->> 'account_id' = p_account_id
                            or l.target = any (v_people)
                            or (l.account_id is null and l.actor = any (select 'person:' || p from unnest(v_people) p)));
-  -- Rows are sealed before or after this, never meanwhile: what is committed to with a salt here must lose it here.
+  -- Rows are sealed before or after this, never at the same time: a row that is committed to with a salt here must lose it here.
   perform from seal_progress for update;
   update audit_log l
      set address = null,
@@ -978,7 +978,7 @@ begin
       on conflict (account_id) do update
      set access_version = excluded.access_version,
          changed_in = excluded.changed_in,
-         -- Should the server's clock have stepped back.
+         -- In case the server's clock was set back.
          changed_at = greatest(c.changed_at, excluded.changed_at);
   return null;
 end
@@ -992,7 +992,7 @@ CREATE FUNCTION shopwire.oldest_snapshot() RETURNS TABLE(kind text, name text, a
     from (select 'session' as kind, pid::text as name, application_name, usename::text as role, state, backend_xmin as horizon
             from pg_stat_activity
            where backend_xmin is not null
-             -- Those of other databases do not matter; a standby that reports its own has none.
+             -- Sessions in other databases do not matter; a standby that reports its snapshot has no database.
              and coalesce(datname, current_database()) = current_database()
              and pid <> pg_backend_pid()
              and backend_type <> 'autovacuum worker'
@@ -1094,7 +1094,7 @@ begin
   then
     raise 'the arguments of place_orders do not fit together' using errcode = 'invalid_parameter_value';
   end if;
-  -- Counted here, never taken from the caller: a line that counted for no cart would be delivered without being paid.
+  -- Counted here, never taken from the caller: a line that belonged to no cart would be delivered without being paid.
   for v_place in 1 .. cardinality(p_line_counts) loop
     v_lines_before := v_lines_before || cardinality(v_places);
     v_places := v_places || array_fill(v_place, array[p_line_counts[v_place]]);
@@ -1190,7 +1190,7 @@ begin
     raise 'an account that buys has no balance';
   end if;
 
-  -- As record_event does: the endpoint is held until the commit, so that a change of URL cancels this delivery too.
+  -- As in record_event: the endpoint stays locked until the commit, so that a change of URL cancels this delivery too.
   if p_may_wait then
     select array[e.id]
       into v_endpoint_ids
@@ -1338,7 +1338,7 @@ CREATE FUNCTION shopwire.price_cart(p_ids text[], p_qtys integer[], p_expected b
        where items.id = c.id
        limit 1
     ) i on true
-    -- An item with another source is never held back by its pool.
+    -- An item with another source can be sold whatever its pool has.
     left join lateral (
       select item_supply.pool_left - coalesce((
                select sum(unassigned_units.units)
@@ -1404,14 +1404,14 @@ begin
      for key share;
   if found then
     insert into deliveries (account_id, endpoint_id, event_id, created_at, next_at)
-    -- Due by the clocks of the processes, like every later attempt: the worker's own clock asks.
+    -- Due by the clocks of the processes, like every later attempt, because workers compare it with their own clock.
     values (p_account_id, v_endpoint_id, p_event_id, p_created_at, p_created_at);
     insert into jobs as j (account_id, queue, subject, run_at, created_at)
     values (p_account_id, 'deliver', v_endpoint_id, clock_timestamp(), p_created_at)
         on conflict (queue, subject) do update
        set run_at = least(j.run_at, excluded.run_at),
            is_woken = true,
-           -- It may wait among many with a change of the catalogue; an event of its own is not one of many.
+           -- The job may be in the backlog because of a change of the catalogue; a single event takes it out.
            is_backlog = false;
   end if;
 end
@@ -1497,7 +1497,7 @@ CREATE FUNCTION shopwire.replication_standbys() RETURNS TABLE(standby text, is_c
          r.pid is not null,
          (r.replay_lsn - '0/0'::pg_lsn)::double precision,
          (case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end - '0/0'::pg_lsn)::double precision
-    -- A base backup streams too, and ends by itself.
+    -- A base backup streams too, and ends on its own.
     from (select pid, application_name, replay_lsn from pg_stat_replication
            where coalesce(state, 'streaming') in ('streaming', 'catchup') and application_name <> 'pg_basebackup') r
     full join (select slot_name, active_pid from pg_replication_slots where slot_type = 'physical' and not temporary) s
