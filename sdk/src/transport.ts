@@ -87,7 +87,7 @@ export class Transport {
           if (route !== 'postOrders' || !isUnavailable(error)) await sleep(waitMs, limit.signal)
           else attempts = await this.#untilOrdersAreTaken(error, attempts, maxRetries, waitMs, wanted, limit)
         } catch (ended) {
-          // // The outcome does not change between two attempts.
+          // The outcome does not change between two attempts.
           if (ended instanceof ShopwireError)
             Object.assign(ended, { attempts, isOutcomeUnknown: mayBeBought })
           throw ended

@@ -71,7 +71,7 @@ export async function openStoreSource(dashboard: Dashboard, secret: string): Pro
           if (!signal.aborted) onTrouble('The stream ended; reconnecting.')
         } catch (error) {
           if (signal.aborted) return
-          // // An invalid token will not become valid again.
+          // An invalid token will not become valid again.
           if (error instanceof CliError && error.trouble.exitCode === EXIT.auth) throw error
           onTrouble(
             `${error instanceof CliError ? error.trouble.message : 'The connection broke.'} Reconnecting.`,

@@ -100,7 +100,7 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
       areAllStarted = false
       options.onDataLost()
     }
-    // // Repeated until it succeeds: a failover may be only half done.
+    // Repeated until it succeeds: a failover may be only half done.
     if (!areAllStarted) await startAllEpochs()
   }
 
@@ -120,7 +120,7 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
   function onWatchError(error: Error) {
     silentLooks += 1
     options.onError(error)
-    // // A master that hangs keeps its connections open; a new connection makes the client ask the sentinels again for the master.
+    // A master that hangs keeps its connections open; a new connection makes the client ask the sentinels again for the master.
     if (options.sentinels !== undefined && client.status === 'ready') client.disconnect(true)
   }
 
@@ -192,9 +192,9 @@ export function redisAdmission(db: Db, options: RedisAdmissionOptions): Admissio
       sizeMax: ADMIT_BATCH_MAX,
       runOne: admitOne,
       runMany: admitMany,
-      // // The script may have run for some requests of the batch; how many is unknown.
+      // The script may have run for some requests of the batch; how many is unknown.
       isUndone: () => false,
-      // // A cluster spreads keys over servers; commands sent at once to one of them are pipelined anyway.
+      // A cluster spreads keys over servers; commands sent at once to one of them are pipelined anyway.
       mode: options.isCluster ? 'off' : (options.batching ?? 'adaptive'),
       ...(options.onBatch && { onBatch: options.onBatch }),
     }),

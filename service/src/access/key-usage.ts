@@ -101,7 +101,7 @@ export function createKeyUsage(
       )
       lost = 0
     }
-    // // In the same order in all processes: otherwise two that write the same keys at once could deadlock.
+    // In the same order in all processes: otherwise two that write the same keys at once could deadlock.
     let rows = [...ended, ...present.values()].sort(byKey)
     ended = []
     present = new Map()

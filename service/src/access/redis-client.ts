@@ -43,7 +43,7 @@ function connectCluster({ urls, certificates }: RedisSettings, timeoutMs: number
 
 const nodeOptions = (timeoutMs: number) =>
   ({
-    // // A command whose answer was lost may have spent its nonce: resending it would report a replay to a caller that sent it
+    // A command whose answer was lost may have spent its nonce: resending it would report a replay to a caller that sent it
     // once. It fails instead, and the caller gets 503 and signs again.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
@@ -69,9 +69,9 @@ function addressOf({ urls, sentinels, certificates }: RedisSettings, timeoutMs: 
     ...(tls && { sentinelTLS: tls }),
     enableTLSForSentinelMode: access.tls !== undefined,
     sentinelCommandTimeout: timeoutMs,
-    // // Only the sentinels of the settings: others announce addresses that their certificates may not name.
+    // Only the sentinels of the settings: others announce addresses that their certificates may not name.
     updateSentinels: false,
-    // // No `failoverDetector`: its connections print to stderr while a sentinel is down. The check of admission-redis.ts drops a
+    // No `failoverDetector`: its connections print to stderr while a sentinel is down. The check of admission-redis.ts drops a
     // connection that does not answer, and the next connection asks the sentinels.
   } satisfies RedisOptions
 }
@@ -190,7 +190,7 @@ async function shakeHands(
   timeoutMs: number,
 ): Promise<{ isTls: boolean; error?: unknown }> {
   const socket = connectTls(options)
-  // // An alert may come between the two waits or after them, and an error without a listener would end the process.
+  // An alert may come between the two waits or after them, and an error without a listener would end the process.
   let said: unknown
   socket.on('error', (error) => {
     said ??= error

@@ -46,7 +46,7 @@ const LOG_LINES = 15
  */
 export async function startPrivateServer(options: PrivateServerOptions): Promise<PrivateServer> {
   const { data, env } = options
-  // // Not below the data folder: a socket's path may have at most 107 characters.
+  // Not below the data folder: a socket's path may have at most 107 characters.
   const folder = await mkdtemp('/tmp/shopwire-restore-')
   const logFile = join(folder, 'server.log')
   await writeFile(join(folder, 'hba.conf'), 'local all all trust\n')
@@ -161,7 +161,7 @@ function settingsFor(folder: string, { archiveCommand, isDisposable }: PrivateSe
     ssl: 'off',
     archive_mode: archiveCommand === undefined ? 'off' : 'on',
     archive_command: archiveCommand ?? '',
-    // // No query needs to run before recovery ends, and limits such as max_connections may then be lower than those of the lost
+    // No query needs to run before recovery ends, and limits such as max_connections may then be lower than those of the lost
     // server.
     hot_standby: 'off',
     primary_conninfo: '',
@@ -174,7 +174,7 @@ function settingsFor(folder: string, { archiveCommand, isDisposable }: PrivateSe
     logging_collector: 'off',
     log_destination: 'stderr',
     log_timezone: 'UTC',
-    // // Includes a summary of each phase of recovery, with the last transaction that it found.
+    // Includes a summary of each phase of recovery, with the last transaction that it found.
     log_min_messages: 'log',
     lc_messages: 'C',
     fsync: isDisposable ? 'off' : 'on',

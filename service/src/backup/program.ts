@@ -129,7 +129,7 @@ function addRestores(program: Command, context: BackupContext, isJson: () => boo
     .action(async () => {
       const recorded = await context.records.read()
       let unread: string[] = []
-      // // On the machine of a restore nothing was recorded; elsewhere the record is as old as the last check.
+      // On the machine of a restore nothing was recorded; elsewhere the record is as old as the last check.
       const present = await readRepository(context.pgbackrest).catch((error: unknown) => {
         unread = [`This is from the last check. ${asText(error)}`]
         return undefined
@@ -217,7 +217,7 @@ type Taking = Pick<BackupContext, 'pgbackrest' | 'records'>
 const takeBackup = (context: Taking, type: 'full' | 'diff') => checkAfter(context, `--type=${type}`, 'backup')
 
 async function check(context: Taking): Promise<Repository> {
-  // // Before any query to PostgreSQL: when the repository cannot be read, that error matters more than PostgreSQL's.
+  // Before any query to PostgreSQL: when the repository cannot be read, that error matters more than PostgreSQL's.
   await readRepository(context.pgbackrest).catch((error: unknown) => failed(context, undefined, error))
   return checkAfter(context, 'check')
 }

@@ -81,7 +81,7 @@ function contentsOf({ systemIdentifier, backups, lastWal, window }: Repository):
 /** Never leaves half a file: other programs read it while it is written. */
 async function writeWhole(path: string, text: string) {
   await mkdir(dirname(path), { recursive: true })
-  // // node_exporter only reads files that end in .prom.
+  // node_exporter only reads files that end in .prom.
   const unfinished = `${path}.${process.pid}`
   await writeFile(unfinished, text, { mode: 0o644 })
   await rename(unfinished, path)

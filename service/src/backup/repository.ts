@@ -47,9 +47,9 @@ const NO_BACKUP = 2
 
 export async function readRepository(pgbackrest: PgBackRest): Promise<Repository> {
   const text = (await pgbackrest.run('--output=json', 'info'))
-    // // With a wrong passphrase it quotes the decrypted bytes one by one.
+    // With a wrong passphrase it quotes the decrypted bytes one by one.
     .replaceAll(/\p{Cc}/gu, ' ')
-    // // Larger than a JavaScript number can be.
+    // Larger than a JavaScript number can be.
     .replaceAll(/"system-id":(\d+)/g, '"system-id":"$1"')
   const info = (JSON.parse(text) as Info[])[0]
   const db = info?.db.at(-1)

@@ -34,7 +34,7 @@ export async function testRestore(
   progress('reading every file of the repository')
   await verifyFiles(pgbackrest)
   const into = join(scratch, 'restore-test')
-  // // Left over from a run that was killed.
+  // Left over from a run that was killed.
   await rm(into, { recursive: true, force: true })
   const restored = await restore(pgbackrest, repository, {
     target: { kind: 'latest' },

@@ -52,7 +52,7 @@ export async function restore(
   const backup = chooseBackup(repository, options)
   await refuseWithoutRoom(into, backup)
   await mkdir(into, { recursive: true, mode: 0o700 })
-  // // A separate folder: the server in production uses those of the configuration.
+  // A separate folder: the server in production uses those of the configuration.
   const scratch = await mkdtemp('/tmp/shopwire-pgbackrest-')
   const own = [`--spool-path=${scratch}/spool`, `--lock-path=${scratch}/lock`, `--pg1-path=${into}`]
   const command = [pgbackrest.commandLine, ...own].join(' ')
@@ -139,7 +139,7 @@ function chooseBackup(
       'Leave --timeline out to follow the newest.',
     )
   const missing = gaps.find((name) => segmentOf(name).number >= newest.walStart.number)
-  // // PostgreSQL treats a missing file as the end of the archive and would stop there without an error.
+  // PostgreSQL treats a missing file as the end of the archive and would stop there without an error.
   if (target.kind === 'latest' && missing !== undefined)
     throw new BackupError(
       `WAL file ${missing} is missing in the archive, so what was archived after it cannot be reached.`,

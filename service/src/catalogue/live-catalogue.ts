@@ -57,7 +57,7 @@ export function liveCatalogue(db: Db, onError: (error: unknown) => void): LiveCa
 
   return {
     get snapshot() {
-      // // Serving an empty catalogue would make callers act on wrong data.
+      // Serving an empty catalogue would make callers act on wrong data.
       if (!isLoaded) throw new Unavailable('catalogue', new Error('the catalogue has not been read yet'))
       return snapshot
     },

@@ -55,7 +55,7 @@ function databaseProblems(name: string, url: string | undefined, isRefused: IsRe
     return [`${name}: ${(error as Error).message}`]
   }
   const { host, sslmode, isChecked } = address
-  // // The driver currently treats "require" and "prefer" as verify-full, and will not always.
+  // The driver currently treats "require" and "prefer" as verify-full, and will not always.
   if (!isRefused(host) || (sslmode === 'verify-full' && isChecked)) return []
   const found = sslmode === undefined ? 'the URL has no sslmode' : `its sslmode is ${sslmode}`
   return [
@@ -90,7 +90,7 @@ function mailProblems(url: string | undefined, isRefused: IsRefused): string[] {
 function httpProblems(name: string, url: string | undefined, isRefused: IsRefused): string[] {
   const host = url === undefined ? undefined : hostOf(url)
   if (!url?.startsWith('http://') || host === undefined || !isRefused(host)) return []
-  // // Traffic through a proxy is encrypted end to end; the proxy's own password is not.
+  // Traffic through a proxy is encrypted end to end; the proxy's own password is not.
   if (name === 'SHOPWIRE_EGRESS_PROXY' && new URL(url).password === '') return []
   const sent = name === 'SHOPWIRE_EGRESS_PROXY' ? ', with a password' : ''
   return [

@@ -76,13 +76,13 @@ export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): Ed
       requestTimeout: HEADERS_ARRIVAL_MS_MAX + BODY_ARRIVAL_MS_MAX + 1_000,
       keepAliveTimeout: IDLE_MS_MAX,
       connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
-      // // Node's own refusal of a missing Host has no body, so the route matcher refuses it instead.
+      // Node's own refusal of a missing Host has no body, so the route matcher refuses it instead.
       requireHostHeader: false,
     },
     deps.around?.(serve) ?? serve,
   )
   server.setTimeout(STALLED_MS_MAX)
-  // // Node drops no header: the route matcher counts them. A caller that has closed its sending side still gets its answer.
+  // Node drops no header: the route matcher counts them. A caller that has closed its sending side still gets its answer.
   Object.assign(server, { maxHeadersCount: 0, httpAllowHalfOpen: true })
   refuseOnSockets(server, (request_id, answer) => {
     const line = { request_id, route: 'none', status: answer.status, error_type: answer.type }
@@ -93,7 +93,7 @@ export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): Ed
     perAddressMax: deps.connectionsPerAddressMax,
     onClosed: (limit) => deps.metrics.connectionsRefused.inc({ limit }),
   })
-  // // Otherwise Node would send 100 before the body is wanted, and refuse other expectations without JSON.
+  // Otherwise Node would send 100 before the body is wanted, and refuse other expectations without JSON.
   for (const event of ['checkContinue', 'checkExpectation']) {
     server.on(event, (request, response) => server.emit('request', request, response))
   }
@@ -132,7 +132,7 @@ export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): Ed
       'x-request-id': request_id,
       ...headers,
     }
-    // // During shutdown, a kept-alive connection would delay the end until it is closed as idle.
+    // During shutdown, a kept-alive connection would delay the end until it is closed as idle.
     if (!server.listening || endsConnection(request, exchange)) {
       all.connection = 'close'
       lingerOnClose(request.socket)
@@ -155,7 +155,7 @@ export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): Ed
     response.once('close', () => body.destroy())
     finished(body, { writable: false }, (error) => {
       if (!error) return
-      // // A stream that our side ended without an error has sent all it had.
+      // A stream that our side ended without an error has sent all it had.
       if (response.headersSent || error.code === 'ERR_STREAM_PREMATURE_CLOSE') {
         response.destroy()
         return
@@ -177,7 +177,7 @@ export function createEdge(deps: EdgeDeps, families: readonly RouteFamily[]): Ed
       await once(server, 'listening')
     },
     async close() {
-      // // Not yet the HTTP server's own close(): it closes every idle connection at once, even one on which a request is arriving.
+      // Not yet the HTTP server's own close(): it closes every idle connection at once, even one on which a request is arriving.
       const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
       await Promise.race([closed, sleep(ON_ITS_WAY_MS, undefined, { ref: false })])
       server.close()

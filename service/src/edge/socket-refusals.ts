@@ -24,13 +24,13 @@ export function refuseOnSockets(
     destroyAfterLinger(socket)
   }
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
-    // // Its answer is already being sent; faults in the rest of its bytes do not matter.
+    // Its answer is already being sent; faults in the rest of its bytes do not matter.
     if (ending.has(socket)) return
     const refusal = parserRefusal(error.code)
     if (!refusal) return void socket.destroy()
     discardInput(socket)
     afterEarlierAnswers(socket, (request) => {
-      // // A fault inside a body belongs to the request that waits for the body, which is answered and logged as usual.
+      // A fault inside a body belongs to the request that waits for the body, which is answered and logged as usual.
       if (!request?.emit(MALFORMED, refusal)) refuseConnection(socket, refusal)
     })
   })
@@ -62,7 +62,7 @@ function afterEarlierAnswers(socket: Duplex, act: (request?: IncomingMessage) =>
   const answer = (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage
   if (!answer) return act()
   if (answer.req.complete) return void answer.once('close', () => afterEarlierAnswers(socket, act))
-  // // An answer that has started cannot be replaced; one given before the body was read ends the connection.
+  // An answer that has started cannot be replaced; one given before the body was read ends the connection.
   if (!answer.headersSent) act(answer.req)
 }
 
@@ -70,7 +70,7 @@ function afterEarlierAnswers(socket: Duplex, act: (request?: IncomingMessage) =>
 function discardInput(socket: Duplex) {
   ending.add(socket)
   socket.on('error', () => {})
-  // // The parser bypasses the stream until the stream itself has a listener.
+  // The parser bypasses the stream until the stream itself has a listener.
   socket.on('data', () => {})
   socket.removeAllListeners('data')
   socket.resume()

@@ -65,14 +65,14 @@ function checkBalance(
     if (!alert || alert.threshold_cents === null) return false
     const { threshold_cents } = alert
     const balance_cents = await readBalance(tx, account_id)
-    // // With a new threshold the old state means nothing.
+    // With a new threshold the old state means nothing.
     const isSameThreshold = alert.state_threshold_cents === threshold_cents
     const state = nextState(isSameThreshold ? alert.state : 'ok', balance_cents, threshold_cents)
     if (state === alert.state && isSameThreshold) return false
     const news = state !== 'ok' ? state : isSameThreshold ? 'recovered' : undefined
     const step = state === alert.state ? undefined : news
     const day = mailsOfDay(alert, nowMs)
-    // // The state does not change, so no alert is missed: the mail is sent the next day, if it still applies then.
+    // The state does not change, so no alert is missed: the mail is sent the next day, if it still applies then.
     if (step !== undefined && day.count >= ALERT_MAILS_PER_DAY_MAX) return false
     await updateState(tx, account_id, state, threshold_cents, new Date(nowMs))
     if (step === undefined) return true

@@ -120,7 +120,7 @@ export function createPaymentWorker({ db, clock, log, provider, notify }: Paymen
       ? `${top_up.id} is paid on another page than ${page.session}`
       : `No account ${page.account_id} has a top-up ${page.top_up_id}`
     await db.transaction((tx) => review(tx, page.session, note))
-    // // Whatever the event reports: the payment is settled as the provider reports it now.
+    // Whatever the event reports: the payment is settled as the provider reports it now.
     if (subject !== page.session) return settle(subject, waiting)
     await db.transaction((tx) => decide(tx, waiting, 'applied', note))
   }
@@ -135,7 +135,7 @@ export function createPaymentWorker({ db, clock, log, provider, notify }: Paymen
       if (known?.id === payer.top_up_id && known.account_id === payer.account_id) {
         if (await applyAnswer(known, read, waiting)) return
       }
-      // // Only now is it known whose payment it is, or another answer was applied: this one may be older.
+      // Only now is it known whose payment it is, or another answer was applied: this one may be older.
       known = await selectTopUp(db, payer.account_id, payer.top_up_id)
       if (!known) {
         const note = `${payment} was paid for the top-up ${payer.top_up_id} of ${payer.account_id}, which is not in this store`
@@ -201,7 +201,7 @@ export function createPaymentWorker({ db, clock, log, provider, notify }: Paymen
     let looked = 0
     for (const top_up of await selectToLookAt(db, provider.name, BATCH)) {
       if (isStopped()) break
-      // // Before the query, so that a top-up that always fails comes last the next time.
+      // Before the query, so that a top-up that always fails comes last the next time.
       await postponeLook(db, top_up, LOOK_EVERY_MS)
       await attempt(top_up.provider_session ?? top_up.id, [], () => lookAt(top_up, []))
       looked += 1

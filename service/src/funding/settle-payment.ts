@@ -78,7 +78,7 @@ async function settleReversals(
       ({ kind, provider_reference }) =>
         `The provider no longer has the ${kind} ${provider_reference} of ${payment}`,
     )
-  // // What was returned comes first, because no more is taken than was credited.
+  // What was returned comes first, because no more is taken than was credited.
   for (const read of reversals.toSorted((a, b) => Number(a.isTaken) - Number(b.isTaken))) {
     const booked = known.find(({ provider_reference }) => provider_reference === read.reference)
     found.push(...(await settleReversal(tx, top_up, read, booked, notify, nowMs)))
@@ -106,7 +106,7 @@ async function settleReversal(
   if (read.isTaken && read.amount_cents !== booked.provider_cents)
     return [`${named} was booked with ${dollars(booked.provider_cents)} before`]
   if (!read.isTaken && booked.returned_at === null) {
-    // // Money credited to a closed account would stay unnoticed, and erasing the account would lose it.
+    // Money credited to a closed account would stay unnoticed, and erasing the account would lose it.
     if ((await getAccount(tx, top_up.account_id)).closed_at !== null && booked.taken_cents > 0)
       return [
         `${named} is "${read.status}": ${dollars(booked.taken_cents)} belong to ${top_up.account_id}, which is closed`,

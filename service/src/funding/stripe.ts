@@ -104,7 +104,7 @@ export function stripeProvider({ secretKey, apiUrl, origin, fetch }: StripeOptio
       try {
         await reached(() => stripe.checkout.sessions.expire(id))
       } catch (error) {
-        // // Stripe reports this for a page that was paid, that has expired, and that it does not have.
+        // Stripe reports this for a page that was paid, that has expired, and that it does not have.
         if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) throw error
       }
     },
@@ -174,7 +174,7 @@ const REFUNDS: Readonly<Record<string, Effect>> = {
 }
 
 const DISPUTES: Readonly<Record<string, Effect>> = {
-  // // An inquiry takes no money. It becomes a dispute of the same id, or ends.
+  // An inquiry takes no money. It becomes a dispute of the same id, or ends.
   warning_needs_response: { isTaken: false, isSettled: false },
   warning_under_review: { isTaken: false, isSettled: false },
   warning_closed: { isTaken: false, isSettled: true },
@@ -284,7 +284,7 @@ function stateOf({ status, payment_status, payment_intent }: Stripe.Checkout.Ses
   if (payment_status === 'paid') return 'paid'
   if (status === 'expired') return 'expired'
   if (status !== 'complete') return 'open'
-  // // A bank debit takes days. When it fails, its payment waits for another card, which the page no longer asks for.
+  // A bank debit takes days. When it fails, its payment waits for another card, which the page no longer asks for.
   const paid =
     payment_intent !== null && typeof payment_intent === 'object' ? payment_intent.status : undefined
   return paid === 'requires_payment_method' || paid === 'canceled' ? 'failed' : 'processing'

@@ -51,7 +51,7 @@ export async function credit(
   const recorded = await fund(tx, account_id, { amount_cents, reference, note }, nowMs, book)
   const { transfer, isNew, balance_cents, collected_cents } = recorded
   if (!isNew) {
-    // // Booked by hand before: this top-up gets that transfer, unless another one has it.
+    // Booked by hand before: this top-up gets that transfer, unless another one has it.
     const other = await selectTopUpOfTransfer(tx, account_id, transfer.seq)
     if (other) {
       throw refuse(

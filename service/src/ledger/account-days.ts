@@ -106,7 +106,7 @@ export function closeAccountDays(db: Pick<Db, 'transaction'>, nowMs: number): Pr
     if (!progress || (progress.day >= yesterday && progress.done_up_to === null)) return false
     const isNewRound = progress.done_up_to === null
     const done_up_to = await closeChunk(tx, progress.done_up_to ?? '', today)
-    // // A pass that began before midnight keeps its day, so that the next one starts at once.
+    // A pass that began before midnight keeps its day, so that the next one starts at once.
     await tx.run(sql`
       update account_days_progress
          set day = ${isNewRound ? yesterday : progress.day}::date,
@@ -194,7 +194,7 @@ async function sumOpenDays(
 ): Promise<{ days: AccountDay[]; read: number; isCut: boolean }> {
   const values = [account_id, last?.last_seq ?? 0, limit, last?.day ?? null]
   const byTime = await db.many<AccountDay>(statement(sumsBy(`(created_at at time zone 'UTC')::date`), values))
-  // // Around midnight a transfer may have an earlier time than the one before it. Then days are separated by position, which takes
+  // Around midnight a transfer may have an earlier time than the one before it. Then days are separated by position, which takes
   // longer.
   const days = byTime.every(({ first_seq }, n) => n === 0 || first_seq > (byTime[n - 1]?.last_seq ?? 0))
     ? byTime

@@ -125,7 +125,7 @@ export function describeBackups(status: BackupStatus, asOf?: string): string {
 
 function describeWindow(window: BackupStatus['window'], asOf: string | undefined): string {
   if (window === null) return 'nothing'
-  // // The file that ends a backup is archived in the same second.
+  // The file that ends a backup is archived in the same second.
   if (window.to < window.from)
     return 'the end of the first backup; more as soon as the next WAL file is archived, within a minute'
   const seconds = `every second from ${shown(window.from)} to ${shown(window.to)}`

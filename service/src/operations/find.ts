@@ -49,7 +49,7 @@ function byId(text: string): Statement[] {
   const [, supplied = text] = /^(ord_[0-9a-z]{26})-\d+$/.exec(text) ?? []
   const [prefix = '', letters = ''] = supplied.split('_', 2)
   const range = { first: supplied, last: `${supplied}{` }
-  // // Ids begin with the time at which they were made. Orders and events are found by that time, because their tables are sorted
+  // Ids begin with the time at which they were made. Orders and events are found by that time, because their tables are sorted
   // by account.
   const time = (fill: string, moreMs = 0) =>
     new Date((timeInId(`${prefix}_${letters.padEnd(LETTERS, fill)}`) ?? 0) + moreMs)

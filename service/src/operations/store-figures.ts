@@ -124,7 +124,7 @@ export function exposeStoreFigures({
         const figures = await readFigures(db)
         known = { figures, readMs: performance.now() }
       } finally {
-        // // After a failure too: a statement that runs into its timeout is the slowest of all.
+        // After a failure too: a statement that runs into its timeout is the slowest of all.
         const endedMs = performance.now()
         pauseUntilMs = endedMs + (endedMs - startedMs) / SHARE_MAX - FIGURES_EVERY_MS
       }

@@ -58,7 +58,7 @@ export function verifyData(
     // Enough to group millions of rows in memory; on disk it takes far longer.
     await tx.run(sql`set local work_mem = '64MB'`)
     const findings: Finding[] = []
-    // // One pass over all rows serves all rules about chains.
+    // One pass over all rows serves all rules about chains.
     let chains: ChainFindings | undefined
     for (const rule of rules) {
       progress(rule)

@@ -53,7 +53,7 @@ export async function runAdminProgram(
       admission,
       dashboardOrigin: config().SHOPWIRE_DASHBOARD_ORIGIN,
       payments: async () => (await import('./money-wiring.ts')).cardPaymentsOf(config()),
-      // // Loaded only when needed: one command calls a supplier.
+      // Loaded only when needed: one command calls a supplier.
       fetch: async (...asked: Parameters<typeof fetch>) => {
         const { operatorFetch } = await import('../platform/outbound/operator-fetch.ts')
         return operatorFetch(config().SHOPWIRE_EGRESS_PROXY, networksOf(config()))(...asked)
@@ -116,7 +116,7 @@ export async function runAdminProgram(
         }
       },
       migrate: (report) => migrate(loadSchemaUrl('migrate'), SCHEMA, report),
-      // // Loaded only when needed.
+      // Loaded only when needed.
       checkUpgrade: async (options) =>
         (await import('../platform/schema/upgrade-check.ts')).checkUpgrade(
           loadSchemaUrl('look'),
@@ -127,11 +127,11 @@ export async function runAdminProgram(
       schemaMismatch: () =>
         schemaMismatch((text) => deps().db.many({ text, values: [], name: 'schema_version' }), SCHEMA),
       rules: () => readRules(INVARIANTS),
-      // // Loaded only when needed, like the metrics.
+      // Loaded only when needed, like the metrics.
       doctor: async () => (await import('./doctor-wiring.ts')).runDoctor(),
       describeConfig: () => describeConfig(config()),
       configReference,
-      // // Loaded only when needed: most commands have no metrics.
+      // Loaded only when needed: most commands have no metrics.
       metricsReference: async () => (await import('./metrics.ts')).describeMetrics(),
       isDevelopment,
       journal: (dir) => (dir === undefined ? journal() : openJournal(dir)),

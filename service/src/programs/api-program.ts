@@ -214,7 +214,7 @@ function reporterOf(log: Log) {
   const reminder = createReminder()
   let hadProblem = false
   return (problem: string | undefined) => {
-    // // Not keyed by the text, which may contain a changing number.
+    // Not keyed by the text, which may contain a changing number.
     if (problem !== undefined && reminder.isDue('degraded')) log.error(`/v1/status is degraded: ${problem}`)
     if (problem === undefined && hadProblem) {
       reminder.reset()

@@ -111,7 +111,7 @@ async function openDashboard(
       edge.server.prependListener('request', (_, response) => response.setHeader('connection', 'close'))
     },
     stops: [
-      // // Before the requests: a stream would not end on its own.
+      // Before the requests: a stream would not end on its own.
       { name: 'end live streams', run: () => live.stop() },
       { name: 'end streams of command lines', run: () => tokenEvents.stop() },
       { name: 'finish requests', run: () => edge.close() },

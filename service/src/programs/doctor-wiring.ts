@@ -103,7 +103,7 @@ function partsOf(config: Config, db: Db, nowMs: NowMs): Parts {
       return readStoreData(db).catch(notAllowed)
     }),
     redis: shared(async () => {
-      // // Loaded only when needed, as everywhere.
+      // Loaded only when needed, as everywhere.
       const { readRedisFacts } = await import('../access/redis-facts.ts')
       return readRedisFacts(redisSettings(config), { timeoutMs: ANSWER_MS_MAX, nowMs })
     }),
@@ -130,7 +130,7 @@ function notAllowed(error: Error & { code?: string }): never {
 const INSUFFICIENT_PRIVILEGE = '42501'
 
 async function certificateDaysLeft({ hostname, port }: URL, nowMs: NowMs): Promise<number> {
-  // // Accepts any authority and name: another check tells whether the certificate is trusted.
+  // Accepts any authority and name: another check tells whether the certificate is trusted.
   const socket = connect({
     host: hostname,
     port: Number(port || 443),

@@ -76,7 +76,7 @@ export function keepJournal(
       },
     )
   const keeping = every(POSITION_EVERY_MS, keepAndNote, (error) => {
-    // // Not keyed by the text, which may contain a changing number.
+    // Not keyed by the text, which may contain a changing number.
     if (!reminder.isDue('position')) return
     log.error({ err: error }, journalProblemOf(error) ?? "the store's position could not be recorded")
   })

@@ -83,7 +83,7 @@ export function moneyLoops(
       balances,
       {
         name: 'payments',
-        // // A customer who returns from paying checks the balance.
+        // A customer who returns from paying checks the balance.
         everyMs: 1_000,
         needs: 'confirmed database',
         async work(mayGoOn) {

@@ -90,7 +90,7 @@ export async function runProgram(
         health.report('shutting down')
         const serving = parts.filter((part) => part.drainConnections)
         for (const part of serving) part.drainConnections?.()
-        // // The load balancer has to notice before the ports are closed.
+        // The load balancer has to notice before the ports are closed.
         if (serving.length > 0) await sleep(config.SHOPWIRE_SHUTDOWN_DELAY_MS)
       },
     },

@@ -66,7 +66,7 @@ export function openReadiness(dbs: readonly Db[], metrics: Metrics, problems: Pr
   const server = createHealthServer(metrics, {
     async notReady() {
       const why = known()
-      // // A probe that waits behind a flood of requests would take a busy process out of service, and move its load to the others.
+      // A probe that waits behind a flood of requests would take a busy process out of service, and move its load to the others.
       if (why !== undefined) return why
       const asked = dbs.filter((db) => !db.isBusy()).map((db) => db.one(sql`select 1 as ok`))
       return Promise.all(asked).then(
@@ -285,7 +285,7 @@ export async function openAdmissionFrom(
   }
   if (config.SHOPWIRE_ADMISSION === 'postgres')
     return measured(postgresAdmission(db, { limits, ...batching, onError, onDataLost }))
-  // // Loaded only when needed: a command should not wait for a driver that it does not use.
+  // Loaded only when needed: a command should not wait for a driver that it does not use.
   const { redisAdmission } = await import('../access/admission-redis.ts')
   const admission = redisAdmission(db, {
     ...redisSettings(config),

@@ -78,7 +78,7 @@ export function repeatedWork(
 
 function orderLoops({ db, vault, clock, log, metrics, isLeader }: LoopDeps): Loop[] {
   const applyRefundRule = createRefundRule({ db, vault, log, metrics })
-  // // The revision of the previous run: receivers read the catalogue at once, so every API process must have caught up with it.
+  // The revision of the previous run: receivers read the catalogue at once, so every API process must have caught up with it.
   let announceable = 0
   return [
     {
@@ -171,7 +171,7 @@ function watchLoops(config: Config, { db, log, metrics, isLeader, measureTime }:
       name: 'public addresses',
       everyMs: 30_000,
       needs: 'nothing',
-      // // Behind an egress proxy the worker cannot connect to anything directly.
+      // Behind an egress proxy the worker cannot connect to anything directly.
       work:
         config.SHOPWIRE_EGRESS_PROXY === undefined
           ? createPublicAddressWatch({ addresses, log, metrics, isLeader })
@@ -265,7 +265,7 @@ function ledgerLoops({ db, clock, isLeader }: LoopDeps): Loop[] {
       failure: "the sums of yesterday's transfers could not be written",
     },
     {
-      // // Covers the rows written in the last hour; a digest is made once a day.
+      // Covers the rows written in the last hour; a digest is made once a day.
       name: 'seals',
       everyMs: 60_000,
       needs: 'trusted time',

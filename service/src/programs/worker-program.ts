@@ -187,7 +187,7 @@ function deliveryRunner(
         const client = openClient(...where)
         return {
           ...client,
-          // // A running job does not notice that its database was replaced.
+          // A running job does not notice that its database was replaced.
           async post(...what) {
             await identity.assertConfirmed()
             return client.post(...what)

@@ -76,7 +76,7 @@ export const tokenNames = (address: string): readonly CountedName[] => [
 ]
 
 export function createAttempts(db: Db, key: KeyObject): Attempts {
-  // // The names are people's addresses; without the key their hashes reveal nothing.
+  // The names are people's addresses; without the key their hashes reveal nothing.
   const hashOf = ({ name }: Pick<CountedName, 'name'>) =>
     createHmac('sha256', key).update(`attempt:${name}`).digest()
   /** True if it was below its limit. The row is locked by it, so no two attempts see the same count. */

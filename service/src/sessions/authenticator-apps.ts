@@ -84,7 +84,7 @@ export function createAuthenticatorApps(keyring: Keyring) {
       if (!app?.recovery_codes_sealed) return false
       const codes = await openRecoveryCodes(person_id, app.recovery_codes_sealed)
       const given = digestOf(tidyRecoveryCode(code))
-      // // Compares all of them, so that the time does not reveal which one matched.
+      // Compares all of them, so that the time does not reveal which one matched.
       const left = codes.filter((one) => !timingSafeEqual(digestOf(one), given))
       return left.length < codes.length && putRecoveryCodes(tx, person_id, left)
     },

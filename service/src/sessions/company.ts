@@ -70,7 +70,7 @@ export function createCompany(settings: CompanySettings, origin: string): Compan
         ...(settings.isInsecureAllowed && { execute: [allowInsecureRequests] }),
       },
     ).catch((error: unknown) => {
-      // // The next sign-in fetches it again.
+      // The next sign-in fetches it again.
       known = undefined
       throw error
     })
@@ -100,7 +100,7 @@ export function createCompany(settings: CompanySettings, origin: string): Compan
       })
       const claims = tokens.claims()
       if (!claims) throw new Error('the issuer sent no id token')
-      // // Some issuers put the address into the id token, others return it only from the userinfo endpoint.
+      // Some issuers put the address into the id token, others return it only from the userinfo endpoint.
       const about =
         claims.email === undefined
           ? await fetchUserInfo(await configuration(), tokens.access_token, claims.sub)

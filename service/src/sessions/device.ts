@@ -6,7 +6,7 @@ export function deviceOf(user_agent: string): string {
   return browser ?? system ?? 'Unknown device'
 }
 
-// // The first match wins: Edge and Opera also call themselves Chrome, and Chrome calls itself Safari.
+// The first match wins: Edge and Opera also call themselves Chrome, and Chrome calls itself Safari.
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(e|A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],

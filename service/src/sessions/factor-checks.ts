@@ -18,7 +18,7 @@ export function factorChecks(context: IdentityContext) {
   async function steppedUp(tx: Tx, call: AnyCall, caller: SignedIn, how: string): Promise<readonly string[]> {
     const token = await rotateSession(tx, caller.session_id, { isSteppedUp: true }, call.nowMs)
     if (token === undefined) throw refuse('sign_in_required', 'This session has ended. Sign in.')
-    // // The first factor. Other sessions came in by the password alone, and are ended.
+    // The first factor. Other sessions came in by the password alone, and are ended.
     if (caller.must_enrol) await endSessionsWithoutFactor(tx, caller.person.id, caller.session_id)
     await recordForPerson(tx, call, caller.person, 'session.step_up', caller.session_id, { how })
     return [sessionCookie(context, token), clearCookie(COOKIES.challenge)]

@@ -61,7 +61,7 @@ export async function createInvitation(
      where p.email = ${email}`)
   if (known?.is_member)
     throw refuse('conflict', `${email} is a member of this account already. Change their role instead.`)
-  // // The member who invites is not told why: it would reveal whose addresses operate the store. The invitation is not sent.
+  // The member who invites is not told why: it would reveal whose addresses operate the store. The invitation is not sent.
   if (known?.kind === 'operator' && inviter === null)
     throw refuse('conflict', `${email} cannot be invited. Use another address of this person.`)
   await tx.run(sql`
@@ -71,7 +71,7 @@ export async function createInvitation(
        and email = ${email}
        and accepted_at is null
        and withdrawn_at is null`)
-  // // The token contains the account, so only that account is searched.
+  // The token contains the account, so only that account is searched.
   const token = `${account_id}-${newToken()}`
   const invitation: Invitation = {
     account_id,

@@ -2,7 +2,7 @@ import type { Role } from '@shopwire/contract/dashboard'
 import type { Mail } from '../platform/outbound/mail.ts'
 import { ROLE_NAMES } from './people.ts'
 
-// // Plain text, at most one link. The token is behind the "#": mail servers that open links, and logs on the way, do not see it.
+// Plain text, at most one link. The token is behind the "#": mail servers that open links, and logs on the way, do not see it.
 
 type Text = Pick<Mail, 'subject' | 'text'>
 

@@ -112,7 +112,7 @@ export function openJournalFolder(
       orUnavailable(async () => {
         const mark = await readMark()
         if (mark === undefined || mark.kept_since >= day) return
-        // // First, so that a comparison does not mistake a removed file for a time in which nothing was sold.
+        // First, so that a comparison does not mistake a removed file for a time in which nothing was sold.
         const path = join(dir, `${KEPT_SINCE}.${writer}`)
         await writeDurably(path, { kept_since: day })
         await rename(path, join(dir, KEPT_SINCE))

@@ -89,7 +89,7 @@ const LONG_RUN = /[A-Za-z0-9+/=_%-]{40,}/g
 function removerFor(links: readonly string[]): (text: string) => string {
   const spellings = links
     .flatMap(spellingsOf)
-    // // The longest first, so that a part of a link is not removed from the middle of it.
+    // The longest first, so that a part of a link is not removed from the middle of it.
     .sort((one, other) => other.length - one.length)
   return (text) =>
     spellings

@@ -33,7 +33,7 @@ const LOOK_EVERY_MS = 1_000
  */
 export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd> {
   const { db, clock, openClient, metrics, log } = deps
-  // // Many endpoints do the same reads and writes: simultaneous ones are sent to the database together.
+  // Many endpoints do the same reads and writes: simultaneous ones are sent to the database together.
   const shared: Shared = {
     ...deps,
     read: batched({

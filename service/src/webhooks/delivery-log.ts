@@ -67,6 +67,6 @@ export async function resendEvent(
   if (!event) throw missing()
   const endpoint = await lockEndpoint(tx, account_id)
   if (!endpoint) throw noEndpoint(account_id)
-  // // Retention may have removed it meanwhile.
+  // Retention may have removed it meanwhile.
   if ((await queueAgain(tx, endpoint, [event_id], nowMs, { isOnlyLost: false })) === 0) throw missing()
 }

@@ -26,7 +26,7 @@ export function backupCommands(program: Command, context: CommandContext): void 
           `There is no record of a backup in ${folder}. Set them up as "Backups" in the documentation says; if they run on another machine, ` +
             'mount its folder here and set SHOPWIRE_BACKUP_STATE.',
         )
-      // // Backups matter most when the database is gone: then they are shown without comparing the server.
+      // Backups matter most when the database is gone: then they are shown without comparing the server.
       const present = await context
         .reads()
         .systemIdentifier()

@@ -57,7 +57,7 @@ export function maintenanceCommands(program: Command, context: CommandContext): 
       const { keys, activeId } = context.encryptionKeys()
       const counts = await context.longRunningReads().countSealed()
       const wrong = await context.wrongKeys().catch((error: Error) => {
-        // // A key server that does not answer is no reason to withhold the list.
+        // A key server that does not answer is no reason to withhold the list.
         context.err(`Warning: the keys could not be compared with the database: ${error.message}\n`)
         return new Set<string>()
       })

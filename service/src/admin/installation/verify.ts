@@ -62,7 +62,7 @@ async function verifyDatabase(
     .longRunningReads()
     .verify(rules, ({ id, what }) => progress.at(checked++, rules.length, `${id} ${what}`), published)
     .finally(() => progress.end())
-  // // A subset of the rules proves nothing about the rest, so only a full run is recorded.
+  // A subset of the rules proves nothing about the rest, so only a full run is recorded.
   if (wanted === undefined) {
     await context
       .reads()

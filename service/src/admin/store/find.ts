@@ -28,7 +28,7 @@ export function findCommand(program: Command, context: CommandContext): void {
     .action(async (what: string | undefined, { link: file }: { link?: string }, command: Command) => {
       if ((what === undefined) === (file === undefined))
         throw refuse('invalid_request', 'Give what to find, or --link <file>.')
-      // // Whoever has a link can redeem it, and arguments end up in shell histories and process lists.
+      // Whoever has a link can redeem it, and arguments end up in shell histories and process lists.
       if (what?.includes('://'))
         throw refuse(
           'invalid_request',

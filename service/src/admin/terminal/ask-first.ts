@@ -51,7 +51,7 @@ export function askFirst(program: Command, context: CommandContext): void {
     if (!consequence) continue
     yesOption(command).hook('preAction', async (_command, { args }) => {
       const { json, yes } = command.optsWithGlobals<{ json?: true; yes?: true }>()
-      // // If the file is standard input, it cannot be read after an answer was.
+      // If the file is standard input, it cannot be read after an answer was.
       if (context.terminal?.ask && !json && !yes && !args.includes('-'))
         await agree(context, await consequence(args, context))
     })

@@ -53,7 +53,7 @@ export function exitCodesOf(command: Command): [ExitCode, string][] {
   const codes = new Set<ExitCode>([
     ...[EXIT.ok, EXIT.failed, EXIT.usage],
     ...(worksOnDatabase(command) ? [EXIT.schema, EXIT.unavailable] : []),
-    // // The named object may not exist, or may be in a state that does not allow the command.
+    // The named object may not exist, or may be in a state that does not allow the command.
     ...(worksOnDatabase(command) && takesSomething ? [EXIT.notFound, EXIT.conflict] : []),
     ...(Object.keys(own).map(Number) as ExitCode[]),
   ])

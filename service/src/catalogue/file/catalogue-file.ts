@@ -71,7 +71,7 @@ function decode(bytes: Uint8Array): string {
   }
   let text: string
   try {
-    // // Removes a byte order mark: spreadsheets write one, and it means nothing in UTF-8.
+    // Removes a byte order mark: spreadsheets write one, and it means nothing in UTF-8.
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
     throw refuse('invalid_request', 'The file is not UTF-8. Save it again, as "CSV UTF-8" or as JSON.')

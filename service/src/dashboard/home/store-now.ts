@@ -21,7 +21,7 @@ export async function readStoreNow(db: Queryable, installation: Installation): P
     is_open: is_open_now,
     reason: is_open_now ? null : reason,
     since: (is_open && current ? current.closes_at : state.changed_at).toISOString(),
-    // // An operator who closed the store opens it again; the time is unknown.
+    // An operator who closed the store opens it again; the time is unknown.
     opens_at: is_open && !is_open_now ? (current?.opens_at.toISOString() ?? null) : null,
     windows: windows
       .filter(({ closes_at }) => closes_at > now)

@@ -70,7 +70,7 @@ interface Stream extends StreamStart {
 /** An account's webhook events as they happen, for `shopwire listen`. They are only read: deliveries continue as usual. */
 export function createTokenEvents({ db, keyring, clock, onError }: TokenEventsDeps): TokenEvents {
   const streams = new Set<Stream>()
-  // // Opening links needs only the keyring; the vault's own key is for storing new ones.
+  // Opening links needs only the keyring; the vault's own key is for storing new ones.
   const vault = createLinkVault(db, keyring)
 
   async function open(caller: TokenCaller, start: StreamStart): Promise<Readable> {
@@ -100,7 +100,7 @@ export function createTokenEvents({ db, keyring, clock, onError }: TokenEventsDe
       }),
     }
     streams.add(stream)
-    // // A reader that continues gets the events it missed; a new one gets events from now on.
+    // A reader that continues gets the events it missed; a new one gets events from now on.
     if (sinceMs === undefined) {
       const before = await inAccount(db, caller.account_id, (tx) =>
         selectEventIds(tx, caller.account_id, stream.fromId),
@@ -153,7 +153,7 @@ export function createTokenEvents({ db, keyring, clock, onError }: TokenEventsDe
       const version = byAccount.get(stream.caller.account_id)
       const isDue = version !== stream.version || nowMs - stream.lookedMs >= LOOK_ANYWAY_MS
       if (!stream.isPrimed) continue
-      // // An event that cannot be read must not hold up other streams.
+      // An event that cannot be read must not hold up other streams.
       const isDone = stream.isReady && isDue && (await look(stream).catch(reported))
       if (isDone) stream.version = version
       if (nowMs - stream.lastWriteMs >= HEARTBEAT_MS) {
@@ -173,7 +173,7 @@ export function createTokenEvents({ db, keyring, clock, onError }: TokenEventsDe
     const { caller, seen } = stream
     const startedMs = clock.nowMs()
     const rows = await inAccount(db, caller.account_id, async (tx) => {
-      // // As with webhooks, events of a suspended account are sent when it is resumed.
+      // As with webhooks, events of a suspended account are sent when it is resumed.
       if ((await getAccount(tx, caller.account_id)).status !== 'active') return undefined
       const events = await selectEvents(tx, caller.account_id, stream.fromId, [...seen])
       const made: { event: EventRow; streamed: StreamedEvent }[] = []

@@ -148,7 +148,7 @@ export function createLive({ db, clock, sessions, onError }: LiveDeps): Live {
       for (const row of rows) byAccount.set(row.account_id, row)
     }
     const nowMs = clock.nowMs()
-    // // The page whose last hint is the oldest comes first: a page of a quiet account does not wait for those of busy ones.
+    // The page whose last hint is the oldest comes first: a page of a quiet account does not wait for those of busy ones.
     const all = [...streams].sort((a, b) => a.hintsUsedToMs - b.hintsUsedToMs)
     let left = HINTS_PER_LOOK_MAX
     for (const stream of all) {

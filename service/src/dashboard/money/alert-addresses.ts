@@ -31,7 +31,7 @@ export const alertAddressArea = ({
   async addAlertAddress({ member, body, nowMs }) {
     const { account_id } = member
     const email = tidyEmail(body.email)
-    // // Before the transaction: the attempt is counted on a separate connection, even if the action then fails.
+    // Before the transaction: the attempt is counted on a separate connection, even if the action then fails.
     await attempts.count(alertMailNames(account_id, email), nowMs)
     return act(member, 'balance.add_alert_address', async (tx) => {
       const known = await selectAddresses(tx, account_id)

@@ -148,7 +148,7 @@ async function readMonth(tx: Queryable, account_id: string, month: string, nowMs
 }
 
 function runsOutOn(days_left: number | null, nowMs: number): string | null {
-  // // A forecast for a day in ten years is useless.
+  // A forecast for a day in ten years is useless.
   return days_left === null || days_left > 3_650
     ? null
     : new Date(nowMs + days_left * DAY_MS).toISOString().slice(0, 10)

@@ -65,7 +65,7 @@ async function write(
   source: AsyncIterable<readonly Line[]>,
 ): Promise<void> {
   const { sums, range } = statement
-  // // The number of pages has to be known on the first one. Days and their few other lines are read at once.
+  // The number of pages has to be known on the first one. Days and their few other lines are read at once.
   const known: Line[] = []
   if (!isWhole) for await (const lines of source) known.push(...lines)
   const count = isWhole ? range.to_seq - range.from_seq : known.length

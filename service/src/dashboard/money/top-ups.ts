@@ -82,7 +82,7 @@ export const topUpArea = ({ db, act, funding }: TopUpDeps): TopUpHandlers => {
       })
       const id = newId('top', nowMs)
       const reference = newReference()
-      // // Before the transaction: no transaction may be open while the provider answers. A page without a row is never shown and
+      // Before the transaction: no transaction may be open while the provider answers. A page without a row is never shown and
       // expires.
       const page =
         provider === 'stripe'

@@ -209,7 +209,7 @@ function parts(account_id: string, wanted: Wanted, { before, after }: From) {
   const text = {
     range: `select ${COLUMNS} from ${orders} where ${where}`,
     ids,
-    // // The ends of ids are compared in the index; only orders that match are read.
+    // The ends of ids are compared in the index; only orders that match are read.
     lookedAt:
       id_end === undefined
         ? `select ${COLUMNS} from ${orders} where ${where} ${limit}`

@@ -164,7 +164,7 @@ function storyOf({ order, bought, proof, events, reads, reveals, links }: Known)
 function attemptEntry(attempt: Proof['attempts'][number], bought: BoughtOrder): StoryEntry {
   const { outcome, status, is_sent, request_id, request_hash, client_address } = attempt
   const isOperator = attempt.actor !== null
-  // // Clocks of two processes differ: an attempt is never later than the order it bought.
+  // Clocks of two processes differ: an attempt is never later than the order it bought.
   const isLate = outcome === 'bought' && attempt.at > bought.created_at
   return {
     kind: 'attempt',

@@ -142,7 +142,7 @@ async function countsOf(
   if (Object.values(filters).some((value) => value !== undefined)) {
     const wanted = await resolveSearch(tx, account_id, filters)
     if (!wanted) return { all: 0, paid: 0, delivered: 0, cancelled: 0 }
-    // // So many ids are searched for this ending that counting would take as long again.
+    // So many ids are searched for this ending that counting would take as long again.
     const counts = wanted.id_end === undefined ? await countOrders(tx, account_id, wanted) : undefined
     return counts ? { all: counts.paid + counts.delivered + counts.cancelled, ...counts } : none
   }

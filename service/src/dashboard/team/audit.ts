@@ -35,7 +35,7 @@ export function auditArea({ db }: { readonly db: Db }): Area<typeof auditRoutes>
       inAccount(db, member.account_id, async (tx) => {
         const limit = query.limit ?? ROWS_DEFAULT
         const isBack = query.after !== undefined
-        // // One row more than requested shows whether there is another page.
+        // One row more than requested shows whether there is another page.
         const found = await selectRows(tx, member.account_id, {
           before: isBack ? null : (query.before ?? null),
           after: query.after ?? null,
@@ -60,7 +60,7 @@ export function auditArea({ db }: { readonly db: Db }): Area<typeof auditRoutes>
 
 function selectRows(tx: Queryable, account_id: string, filter: Filter): Promise<StoredRow[]> {
   const { before, after, actor, action, target, limit } = filter
-  // // Backwards from a cursor the nearest rows come first.
+  // Backwards from a cursor the nearest rows come first.
   if (after !== null)
     return tx.many<StoredRow>(sql`
       select id, at, actor, action, target, address, request_id, details

@@ -76,7 +76,7 @@ export const deliveriesArea = ({
           : after !== undefined
             ? { after: placeOf(after) }
             : {}
-      // // One row more than requested shows whether there is another page.
+      // One row more than requested shows whether there is another page.
       const found = await inAccount(db, account_id, (tx) =>
         searchDeliveries(tx, account_id, filterOf(query), from, limit + 1),
       )

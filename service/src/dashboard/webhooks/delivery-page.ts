@@ -67,7 +67,7 @@ export async function readDelivery(
         round: row.round,
         n: row.n,
         started_at: row.started_at.toISOString(),
-        // // The clock may have been set back meanwhile.
+        // The clock may have been set back meanwhile.
         ms: Math.max(0, row.ms),
         status: row.status,
         error: row.error,
@@ -105,7 +105,7 @@ function presentDelivery(row: EndpointDeliveryRow, isBuilder: boolean): Delivery
   const givesUpMs = row.created_at.getTime() + WEBHOOK_HORIZON_S * 1000
   return {
     endpoint_id: row.endpoint_id,
-    // // The query string may contain a token of the receiver.
+    // The query string may contain a token of the receiver.
     url: isBuilder ? row.url : (withoutQuery(row.url) as string),
     is_current: row.ended_at === null,
     state: SHOWN_STATES[row.state],

@@ -73,7 +73,7 @@ export const webhookArea = (deps: WebhookDeps): Area<typeof webhookRoutes> => {
           }
         },
       )
-      // // Nothing was queued for a first endpoint.
+      // Nothing was queued for a first endpoint.
       if (change.isChanged && change.secret === undefined) await sleep(ENDPOINT_SETTLE_MS)
       const page = await read(member)
       return change.secret === undefined ? { page } : { page, secret: change.secret }
@@ -154,7 +154,7 @@ async function readPage(tx: Tx, keyring: Keyring, member: Member): Promise<Webho
   const isBuilder = role === 'owner' || role === 'developer'
   return {
     state: stateOf(health, facts, recent),
-    // // The query string may contain a token of the receiver.
+    // The query string may contain a token of the receiver.
     health: isBuilder ? health : { ...health, webhook_url: withoutQuery(health.webhook_url) },
     retrying: facts.retrying,
     set_at: facts.created_at.toISOString(),

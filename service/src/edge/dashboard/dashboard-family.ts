@@ -159,7 +159,7 @@ async function answer(
   if (route.method === 'POST') refuseWithoutToken(request, csrf_token)
   if (signed_in?.must_enrol && access !== 'anyone' && !route.isEnrolment) throw secondFactorMissing()
   const isAboutAccount = typeof access !== 'string'
-  // // A person without an account is refused by the role check.
+  // A person without an account is refused by the role check.
   if (isAboutAccount && signed_in?.account)
     refuseOtherAccount(shownAccountOf(route, request, match.query), signed_in.account.id)
   const member =

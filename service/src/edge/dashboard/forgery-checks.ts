@@ -14,7 +14,7 @@ export function refuseForeignPage(
 ): void {
   const site = headers['sec-fetch-site']
   if (method === 'GET') {
-    // // A reader who types the address has "none". Old browsers send nothing; reads change nothing, and other origins cannot see
+    // A reader who types the address has "none". Old browsers send nothing; reads change nothing, and other origins cannot see
     // their answers.
     const isForeign = site === 'cross-site' || site === 'same-site'
     if (isForeign && !(isOpen && headers['sec-fetch-mode'] === 'navigate')) throw forged('Sec-Fetch-Site')

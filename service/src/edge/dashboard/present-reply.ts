@@ -14,7 +14,7 @@ export function createPresenter(route: DashboardRoute, isStrict: boolean): Prese
   if (route.stream) {
     const headers = {
       'content-type': `${route.stream}; charset=utf-8`,
-      // // Proxies that buffer answers would hold events back.
+      // Proxies that buffer answers would hold events back.
       'x-accel-buffering': 'no',
     }
     return (reply) => {
@@ -39,7 +39,7 @@ export function createPresenter(route: DashboardRoute, isStrict: boolean): Prese
   return (reply) => {
     const body = JSON.stringify(reply)
     if (check) {
-      // // As the browser will read it: undefined properties are missing, dates are text.
+      // As the browser will read it: undefined properties are missing, dates are text.
       assert(check(JSON.parse(body)), `the reply of ${route.name} fits: ${explain(check.errors)}`)
     }
     return { status: 200, body }

@@ -39,7 +39,7 @@ export const getStatus = (
       const api = isServing() ? 'up' : 'unavailable'
       return { status: isWell ? 'operational' : 'degraded', api, store, queue, updated }
     } catch {
-      // // Nothing can be bought without the database, so the store is reported as closed, with the last known state of the queue.
+      // Nothing can be bought without the database, so the store is reported as closed, with the last known state of the queue.
       return { status: 'degraded', api: 'unavailable', store: 'closed', queue, updated }
     }
   }

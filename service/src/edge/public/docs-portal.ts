@@ -19,7 +19,7 @@ export function docsPortal(folder: string | undefined): PublicFiles {
   return readPublicFolder(folder, '/docs', (name) => ({
     'content-security-policy': POLICY,
     'referrer-policy': 'no-referrer',
-    // // Their names contain a hash of the content.
+    // Their names contain a hash of the content.
     ...(name.startsWith('assets/') && { 'cache-control': 'public, max-age=31536000, immutable' }),
   }))
 }

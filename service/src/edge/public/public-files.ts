@@ -49,7 +49,7 @@ export function publicFile(bytes: Buffer, type: string, headers: Record<string, 
   const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
   const forms = [...compressed, { encoding: 'identity', bytes }].map((form) => ({
     ...form,
-    // // A tag identifies bytes, so each encoding has its own.
+    // A tag identifies bytes, so each encoding has its own.
     etag: form.encoding === 'identity' ? `"${hash}"` : `"${hash}-${form.encoding}"`,
   }))
   return {

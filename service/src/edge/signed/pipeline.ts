@@ -106,7 +106,7 @@ async function answerSigned(
         admitCaller(deps.access, credentials, signed, onProven),
       )
     : await admitCaller(deps.access, credentials, signed, onProven)
-  // // After the signature: only an authenticated caller may add to our traces.
+  // After the signature: only an authenticated caller may add to our traces.
   span?.linkTo(request.headers.traceparent as string | undefined)
   exchange.actor = { key_id: caller.key_id, account_id: caller.account_id }
   deps.usage.request(caller, request, nowMs)
@@ -131,7 +131,7 @@ async function answerSigned(
       authorise(fresh, scope)
       return fresh
     },
-    // // Read the clock again: the body may have taken seconds to arrive.
+    // Read the clock again: the body may have taken seconds to arrive.
     nowMs: deps.clock.nowMs(),
     request_id: exchange.request_id,
     span,

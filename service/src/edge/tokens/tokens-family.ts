@@ -81,14 +81,14 @@ export function tokensFamily(deps: TokensFamilyDeps): RouteFamily {
         request_id,
       })
       exchange.isOpenEnded = true
-      // // Other callers may close their sending side and still get an answer; a listener leaves by closing it.
+      // Other callers may close their sending side and still get an answer; a listener leaves by closing it.
       request.socket.once('end', () => body.destroy())
       return {
         status: 200,
         body,
         headers: {
           'content-type': 'text/event-stream; charset=utf-8',
-          // // Proxies that buffer answers would hold events back.
+          // Proxies that buffer answers would hold events back.
           'x-accel-buffering': 'no',
         },
       }

@@ -68,7 +68,7 @@ export function webFamily({ origin, files, pictureOrigins }: WebFamilyDeps): Rou
             name: 'web-file',
             path: `/${name}`,
             methods: METHODS,
-            // // The names of assets contain a hash of their content.
+            // The names of assets contain a hash of their content.
             answer: serve(file, {
               ...headers,
               'cache-control': name.startsWith('assets/') ? IMMUTABLE : 'no-cache',
@@ -84,7 +84,7 @@ export function webFamily({ origin, files, pictureOrigins }: WebFamilyDeps): Rou
     async answer(match, exchange) {
       const [path = ''] = match.target.split('?')
       if (!servePage) throw notBuilt()
-      // // A dot means a missing file: a script that gets a page instead of an error is harder to debug.
+      // A dot means a missing file: a script that gets a page instead of an error is harder to debug.
       if (path.includes('.')) throw refuse('not_found', 'There is no such file.')
       return servePage(match, exchange)
     },

@@ -50,7 +50,7 @@ export function readWebFolder(folder: string): WebFiles {
     const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
     const compressed = ENCODINGS.flatMap(([encoding, ending]) => {
       const form = bytesOf.get(name + ending)
-      // // A tag identifies bytes, so each encoding has its own.
+      // A tag identifies bytes, so each encoding has its own.
       return form ? [{ encoding, bytes: form, etag: `"${hash}-${encoding}"` }] : []
     })
     files.set(name, { type, forms: [...compressed, { encoding: 'identity', bytes, etag: `"${hash}"` }] })

@@ -89,7 +89,7 @@ export function accountActions({ db, keyring, cell, admission }: AccountActionDe
     ): Promise<Recorded> =>
       act('account.adjust', async (tx, nowMs) => {
         const result = await adjust(tx, account_id, wanted, nowMs)
-        // // Negative, to pay out money that came in after the closing, such as from a dispute that was won.
+        // Negative, to pay out money that came in after the closing, such as from a dispute that was won.
         if (wanted.change_cents > 0) assertOpen(await getAccount(tx, account_id))
         return {
           result,

@@ -42,7 +42,7 @@ export async function closeAccount(
       `Account ${account_id} cannot be closed yet, and nothing was changed:\n${problems.map((one) => `  - ${one}`).join('\n')}`,
     )
   await stopEndpoint(tx, account_id, nowMs)
-  // // Before the memberships end: afterwards the owners are unknown.
+  // Before the memberships end: afterwards the owners are unknown.
   for (const { email } of await selectOwners(tx, account_id))
     await queueMail(tx, keyring, { to: email, account_id, ...letterOf(account, reason) }, nowMs)
   await endMemberships(tx, account_id, at)
@@ -158,7 +158,7 @@ async function endMemberships(tx: Tx, account_id: string, at: Date): Promise<voi
   await tx.run(sql`
     delete from memberships
      where account_id = ${account_id}`)
-  // // People of other accounts are switched to one of those; the others have no account left to be signed in to.
+  // People of other accounts are switched to one of those; the others have no account left to be signed in to.
   await tx.run(sql`
     delete from sessions s
      where s.account_id = ${account_id}

@@ -49,7 +49,7 @@ export function fundingActions({ db, notify, payments }: FundingActionDeps, act:
   return {
     /** `named` is the id of the top-up or its reference, as the customer wrote it in the transfer. */
     async confirmTopUp(named: string, { although_taken_back, ...arrived }: Confirmed): Promise<Credited> {
-      // // Before the transaction: no transaction may be open while the provider answers.
+      // Before the transaction: no transaction may be open while the provider answers.
       if (!although_taken_back) await assertNotTakenBack(named)
       return act('top_up.confirm', async (tx, nowMs) => {
         const which = await findTopUp(tx, named)

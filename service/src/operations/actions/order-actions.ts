@@ -45,7 +45,7 @@ export function orderActions(db: Db, vault: LinkVault, journal: Journal | undefi
       act('order.reveal_links', async (tx) => {
         const order = await findOrder(tx, id)
         const { status } = await readWholeOrder(tx, order)
-        // // Before delivery a cancellation puts them back on sale, so they must stay unseen.
+        // Before delivery a cancellation puts them back on sale, so they must stay unseen.
         if (status !== 'delivered')
           throw refuse('invalid_request', `Order ${id} is ${status}; it has no links to show.`)
         const links = await revealLinks(tx, vault, order)
@@ -82,7 +82,7 @@ export function orderActions(db: Db, vault: LinkVault, journal: Journal | undefi
     retryOrder: (id: string) =>
       act('order.retry', async (tx) => {
         const order = await findOrder(tx, id)
-        // // Locked, because an order that ends meanwhile would otherwise keep a job that does nothing.
+        // Locked, because an order that ends meanwhile would otherwise keep a job that does nothing.
         const row = (await lockOrder(tx, order.account_id, id)) ?? (await readWholeOrder(tx, order))
         if (row.status !== 'paid')
           throw refuse('invalid_request', `Order ${id} is ${row.status}; there is nothing to retry.`)

@@ -147,7 +147,7 @@ export function recoveryActions(db: Db, vault: LinkVault, actor: string, act: Ac
         confirmed_by: actor,
         at: new Date(nowMs),
       })
-      // // What the provider reported before the restore may be lost.
+      // What the provider reported before the restore may be lost.
       await requestReconciliation(tx)
       const details = {
         before: nameIdentity(database.recorded),
@@ -157,7 +157,7 @@ export function recoveryActions(db: Db, vault: LinkVault, actor: string, act: Ac
       }
       return { result: { generation, identity: present, journal_id }, target: 'database', details }
     })
-    // // Workers write it within a second as well; until then the old database could still look like the newest.
+    // Workers write it within a second as well; until then the old database could still look like the newest.
     if (!withoutJournal)
       await journal?.writePosition({
         generation: opened.generation,

@@ -38,7 +38,7 @@ export function supplyActions(db: Db, vault: LinkVault, clock: Clock, act: Act) 
       const known: number[] = []
       for (let from = 0; from < checked.length; from += LOAD_PART) {
         const part = checked.slice(from, from + LOAD_PART)
-        // // Sealed before the transaction, because deliveries of this item wait for it.
+        // Sealed before the transaction, because deliveries of this item wait for it.
         const rows = await preparePool(vault, item_id, part, clock.nowMs())
         const done = await act('pool.load', async (tx, nowMs) => {
           const result = await loadPool(tx, item_id, rows, nowMs)
@@ -61,7 +61,7 @@ export function supplyActions(db: Db, vault: LinkVault, clock: Clock, act: Act) 
       return act('pool.restore', async (tx, nowMs) => {
         const change = await setAside(tx, item_id, readable, false, nowMs)
         await wakeRetrying(tx, item_id)
-        // // Links that were sold in a time lost by a restore stay set aside.
+        // Links that were sold in a time lost by a restore stay set aside.
         const sold = readable.length - change.changed
         const result = { ...change, still_unreadable: unreadable.length, sold }
         return { result, target: item_id, details: { restored: change.changed } }

@@ -114,7 +114,7 @@ export const DATABASE_CHECKS: readonly Check[] = [
       if (url === undefined) return notApplicable('no dashboard is configured here')
       const name = decodeURIComponent(new URL(url).username)
       const { role, dashboard_role, is_superuser, may_read_store } = await about.database()
-      // // The check "database-role" reports it.
+      // The check "database-role" reports it.
       if (name === role && (is_superuser || !may_read_store))
         return notApplicable(`${role} is the login of this command`)
       if (name === role) return failed(`dashboard and API both use ${role}`)

@@ -156,7 +156,7 @@ async function sealTransfers(tx: Tx, { seal }: Sealing, after: string): Promise<
   for (const [n, { chain, first_seq, last_seq }] of parts.entries()) {
     const end = ends.get(chain)
     const cells = rows.get(n)?.map((row) => row.cells) ?? []
-    // // If there are fewer transfers than counted, M13 reports it. A missing transfer cannot be sealed, so the ones after it have
+    // If there are fewer transfers than counted, M13 reports it. A missing transfer cannot be sealed, so the ones after it have
     // to wait.
     if (end?.last_seq !== first_seq - 1 || cells.length !== last_seq - first_seq + 1) continue
     const segment = seal(end, cells, { kind: 'transfers', first_seq, last_seq })
@@ -165,7 +165,7 @@ async function sealTransfers(tx: Tx, { seal }: Sealing, after: string): Promise<
   }
   if (segments.length > 0) await insertSegments(tx, segments)
   if (done === (accounts.at(-1)?.chain ?? done) && accounts.length < ACCOUNTS_CHUNK) return null
-  // // An account with missing transfers is skipped, or the next call would stop at it again.
+  // An account with missing transfers is skipped, or the next call would stop at it again.
   const unfinished = accounts.find(({ chain }) => chain === parts.at(-1)?.chain)
   return segments.length === 0 && unfinished ? unfinished.chain : done
 }
@@ -193,7 +193,7 @@ function planParts(accounts: readonly AccountToSeal[], after: string) {
 async function makeDigest(tx: Tx, nowMs: number): Promise<void> {
   const day = new Date(nowMs).toISOString().slice(0, 10)
   const [last] = await selectDigests(tx, 1)
-  // // If the clock was set back, none is made rather than two.
+  // If the clock was set back, none is made rather than two.
   if (last && last.day >= day) return
   const first_segment = (last?.last_segment ?? 0) + 1
   const { last_segment, segments_hash } = await hashSegmentsFrom(tx, first_segment)

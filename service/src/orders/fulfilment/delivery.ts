@@ -54,7 +54,7 @@ export async function finishDelivery(
 async function beginJournalling(tx: Tx, journal: Journal, order: OrderName, nowMs: number) {
   const links = await selectForJournal(tx, order.account_id, order.order_id)
   const written = journal.append(links.map((link) => ({ ...order, ...link, at: new Date(nowMs) })))
-  // // It is awaited after statements that may fail first; its rejection would then be unhandled.
+  // It is awaited after statements that may fail first; its rejection would then be unhandled.
   written.catch(() => {})
   return { written }
 }

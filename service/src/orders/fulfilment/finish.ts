@@ -163,14 +163,14 @@ async function giveBackLinks(tx: Tx, vault: LinkVault, order: OrderName, nowMs: 
   assert(row, 'a locked order exists')
   const lines = row.lines.filter(({ line }) => held.some((link) => link.line === line))
   const items = lines.map(({ id }) => id)
-  // // All at once and sorted, like every transaction that locks several pools.
+  // All at once and sorted, like every transaction that locks several pools.
   await lockItemSupply(tx, items)
   for (const line of lines) {
     const ofLine = held.filter((link) => link.line === line.line)
     const opened = await Promise.all(ofLine.map((link) => openHeld(vault, order, link)))
     const links = opened.filter((link) => link !== undefined)
     await returnToPool(tx, vault, line.id, links, nowMs)
-    // // A damaged link must not keep the customer's money. It cannot be sold, and an operator sees it: "shopwire-admin pool
+    // A damaged link must not keep the customer's money. It cannot be sold, and an operator sees it: "shopwire-admin pool
     // set-aside".
     const damaged = ofLine.filter((_, n) => opened[n] === undefined)
     for (const { link_sealed, link_kek_id, link_hash } of damaged) {
@@ -194,7 +194,7 @@ async function openHeld(vault: LinkVault, order: OrderName, held: HeldLinkRow): 
   try {
     return await vault.openFromOrder(held.link_sealed, { ...order, line: held.line, unit: held.unit })
   } catch (error) {
-    // // The row names the same key as the sealed bytes, so the key is missing in the configuration.
+    // The row names the same key as the sealed bytes, so the key is missing in the configuration.
     if (error instanceof KekMissing && error.kekId === held.link_kek_id) throw error
     return undefined
   }

@@ -16,7 +16,7 @@ export function followTraces(db: Queryable, tracing: Tracing) {
   })
 
   async function traceOf(account_id: string, order_id: string): Promise<TraceOf> {
-    // // If the database does not answer, the work itself will report it.
+    // If the database does not answer, the work itself will report it.
     const request_id = await requestIdOf({ account_id, id: order_id }).catch(() => null)
     return request_id === null ? { subject_id: order_id } : { request_id }
   }

@@ -229,7 +229,7 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, received?: Received): 
   const order = { account_id: job.account_id, order_id: job.subject }
   const locked = await lockOrder(tx, order.account_id, order.order_id)
   const isPaid = locked?.status === 'paid'
-  // // The worker that has the job now sends the same request and gets the same links; storing them here would make its links look
+  // The worker that has the job now sends the same request and gets the same links; storing them here would make its links look
   // sold before.
   const isJobThere = await assertLease(tx, job)
   const owed = await takeOverRequests(tx, order.account_id, order.order_id, job.attempts)
@@ -250,13 +250,13 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, received?: Received): 
   const request = received && answered && { ...order, ...received, ...answered, fencing_token: job.attempts }
   const isNew = received ? await recordReceived(tx, vault, request, received.links, nowMs) : []
   const soldBefore = (received?.links.length ?? 0) - isNew.length
-  // // Another supplier may have been called since an operator wrote the request off: the links go to the pool, which serves
+  // Another supplier may have been called since an operator wrote the request off: the links go to the pool, which serves
   // whoever needs them.
   const forLine = answered?.stage === 'written_off' ? undefined : received?.line
 
   const filled = await fillLines(deps, tx, { order, open, supplies, received, forLine, fresh: isNew, nowMs })
   const { still, fresh } = filled
-  // // The line was filled, or the order ended, while the supplier was working. The links it returned go to the pool.
+  // The line was filled, or the order ended, while the supplier was working. The links it returned go to the pool.
   const refilled = received && fresh.length > 0 ? [received.item_id] : []
   if (received) await returnToPool(tx, vault, received.item_id, fresh, nowMs)
   const stored = { isNew: isNew.length, pooled: fresh.length }
@@ -266,7 +266,7 @@ async function settle(deps: FulfilDeps, tx: Tx, job: Job, received?: Received): 
   if (isDelivered) await finishDelivery(tx, deps.journal, order, nowMs)
   // The transaction that ended the order may have removed the job already.
   const isDone = still.length === 0 && requests.length === 0 && (isPaid || isJobThere)
-  // // A job in its first run has not waited yet.
+  // A job in its first run has not waited yet.
   if (job.attempts > 1) await stopWaiting(tx, order)
   await startWaiting(tx, order, still)
   if (isDone) await finishJob(tx, job)

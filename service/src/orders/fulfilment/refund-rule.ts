@@ -82,7 +82,7 @@ export function createRefundRule(deps: RefundDeps): () => Promise<number> {
       // Locked before the balance: no transaction that holds a balance takes this row.
       const { held_at, used, per_hour_max, releases, now } = await lockWindow(tx)
       if (held_at !== null || used >= per_hour_max || own.used(releases) >= per_hour_max) {
-        // // Under the lock, so that a release by an operator comes before or after this and is not overwritten.
+        // Under the lock, so that a release by an operator comes before or after this and is not overwritten.
         await hold(tx)
         return 'full'
       }
@@ -119,7 +119,7 @@ export function createRefundRule(deps: RefundDeps): () => Promise<number> {
             refunded += 1
           }
         } catch (error) {
-          // // A Refusal means that the order was delivered meanwhile. Any other error must not delay the other refunds.
+          // A Refusal means that the order was delivered meanwhile. Any other error must not delay the other refunds.
           if (!(error instanceof Refusal))
             log.error({ err: error, order_id: order.order_id }, 'an overdue order could not be refunded')
         }

@@ -78,11 +78,11 @@ async function addUnknown(db: Queryable, sold: readonly SoldLink[], found: Map<s
 }
 
 function toLost({ entries, place }: Found, acknowledged: ReadonlySet<string>): LostLink[] {
-  // // Of several orders, those whose delivery was committed; the others were rolled back, and the link was sold again.
+  // Of several orders, those whose delivery was committed; the others were rolled back, and the link was sold again.
   const certain = entries.filter(({ order_id }) => acknowledged.has(order_id))
   const candidates = certain.length > 0 ? certain : entries
   const newest = candidates.reduce((a, b) => (a.at > b.at ? a : b))
-  // // An attempt that was rolled back; then the link was sold to the order that has it.
+  // An attempt that was rolled back; then the link was sold to the order that has it.
   if (place.where === 'delivered order' && certain.length === 0) return []
   const is_certain = candidates.every(({ order_id }) => order_id === newest.order_id)
   return [{ ...newest, ...place, is_certain, is_acknowledged: certain.length > 0 }]

@@ -32,7 +32,7 @@ export async function keepLostLinks(
   nowMs: number,
 ): Promise<LostLinksKept> {
   const at = new Date(nowMs)
-  // // A delivered order keeps its links.
+  // A delivered order keeps its links.
   const fresh = lost.filter(({ is_recorded, where }) => !is_recorded && where !== 'delivered order')
   const hashes = fresh.map(({ hash }) => hash)
   const paid = fresh
@@ -51,7 +51,7 @@ export async function keepLostLinks(
   for (const { item_id, links } of set_aside) await changePoolLeft(tx, item_id, -links)
   for (const link of taken) {
     const open = await vault.openFromOrder(link.link_sealed, link)
-    // // It is on the list by now, so it goes to the pool set aside.
+    // It is on the list by now, so it goes to the pool set aside.
     await returnToPool(tx, vault, link.item_id, [open], nowMs)
   }
   const { orders, itemsOfLinks } = await giveBack(tx, vault, paid, at)

@@ -52,7 +52,7 @@ export function createPositionKeeper(deps: PositionKeeperDeps): () => Promise<vo
       await keep()
     } catch (error) {
       const why = journalProblemOf(error)
-      // // API processes and operators read it from the database; if it cannot be written there, it is in the log.
+      // API processes and operators read it from the database; if it cannot be written there, it is in the log.
       if (why !== undefined) await noteJournalProblem(db, why).catch(() => {})
       throw error
     }
@@ -65,7 +65,7 @@ export function createPositionKeeper(deps: PositionKeeperDeps): () => Promise<vo
       await advancePosition(db)
       return
     }
-    // // Read before the database: a position recorded outside was committed in the database first.
+    // Read before the database: a position recorded outside was committed in the database first.
     const outside = await journal.readPosition()
     const state = await readDatabaseState(db)
     const mark = await checkMark(deps, journal, state)
@@ -112,9 +112,9 @@ async function findWhyBehind(
       `${outside.position} of ${outside.generation} (${outside.at.toISOString()})`
     )
   }
-  // // On another server an operator decides in any case.
+  // On another server an operator decides in any case.
   if (state.is_compared || state.behind_since !== null || !isSameDatabase(state)) return undefined
-  // // The position has a resolution of one second. An order that was delivered after it is in the journal, too.
+  // The position has a resolution of one second. An order that was delivered after it is in the journal, too.
   const lost = await countLostOrders(db, journal, state.position_at)
   return lost > 0
     ? `${lost} orders that were delivered according to the journal are not delivered in it`

@@ -48,7 +48,7 @@ export async function readAttempts(
   actions: readonly AuditRow[],
 ): Promise<Attempts> {
   const { account_id, idempotency_key } = key
-  // // It may have been answered with an error all the same: if the connection broke at the commit, the caller got 503 and the
+  // It may have been answered with an error all the same: if the connection broke at the commit, the caller got 503 and the
   // order exists.
   const buyer = 'id' in key ? key.request_id : null
   const recorded = await selectAttempts(db, account_id, idempotency_key, buyer)
@@ -56,7 +56,7 @@ export async function readAttempts(
   const { kept_since } = await selectKeptSince(db)
   const own = recorded.map((row): RecordedAttempt => ({ ...row, actor: null }))
   const byOperators = actions.filter(({ action }) => action === 'order.place').map(operatorAttempt)
-  // // Members of an account do not see operators' actions, but an order that an operator placed was bought all the same.
+  // Members of an account do not see operators' actions, but an order that an operator placed was bought all the same.
   const isBuyingKnown = counted.bought > 0 || byOperators.some(({ outcome }) => outcome === 'bought')
   const buying = 'id' in key && !isBuyingKnown ? [buyingAttempt(key)] : []
   const attempts = [...own, ...byOperators, ...buying].sort((a, b) => a.at.getTime() - b.at.getTime())

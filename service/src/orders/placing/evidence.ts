@@ -100,7 +100,7 @@ function columnsOf({ attempt, read, bought_order_id, at_ms, refused, isSent, ...
     is_sent: isSent,
     idempotency_key: attempt?.idempotency_key,
     request_hash: attempt?.request_hash.toString('hex'),
-    // // An answer that ended as an error said nothing about the order and contained no links.
+    // An answer that ended as an error said nothing about the order and contained no links.
     ...(refused === null && { ...read, bought_order_id }),
   }
 }

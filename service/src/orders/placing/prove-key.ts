@@ -24,7 +24,7 @@ export async function proveKey(db: Queryable, account_id: string, idempotency_ke
   const ids = orders.map(({ id }) => id)
   const [first] = orders
   const actions = first ? await listActions(db, first.id, LISTED_MAX) : []
-  // // In sequence: both may run in one transaction.
+  // In sequence: both may run in one transaction.
   const attempts = await readAttempts(db, first ?? { account_id, idempotency_key }, actions)
   const transfers = await selectOrderTransfers(db, account_id, ids)
   const debits = transfers.filter(({ kind }) => kind === 'order')

@@ -126,7 +126,7 @@ export function batched<In, Out>(options: BatchedOptions<In, Out>): (input: In) 
       outputs = await runMany(members.map(({ input }) => input))
     } catch (error) {
       if (!isUndone(error)) for (const member of members) end(member, () => member.reject(error))
-      // // In parallel: one of them may have to wait for what made the batch fail.
+      // In parallel: one of them may have to wait for what made the batch fail.
       else await Promise.all(members.map(settleAlone))
       return
     }
@@ -176,7 +176,7 @@ export function batched<In, Out>(options: BatchedOptions<In, Out>): (input: In) 
       const queue = queueOf(input)
       queue.waiting.push({ input, queue, resolve, reject })
       waiting += 1
-      // // A key whose turn has not come yet is in `ready` already.
+      // A key whose turn has not come yet is in `ready` already.
       if (queue.inProgress > 0 || queue.waiting.length === 1) advance(queue)
     })
 }

@@ -48,7 +48,7 @@ export function openLineFiles({ folder, kind, nowMs }: LineFilesOptions): LineFi
     const path = join(dir, `${kind}.${day}.${newWriterName()}.log`)
     const file = await open(`${path}.new`, 'ax', MODE)
     current = { day, file }
-    // // Before the file gets its name, so that no reader opens a file whose permissions do not allow it yet.
+    // Before the file gets its name, so that no reader opens a file whose permissions do not allow it yet.
     await giveToOwner(file, folder)
     await rename(`${path}.new`, path)
     await syncFolder(dir)
@@ -89,7 +89,7 @@ export function openLineFiles({ folder, kind, nowMs }: LineFilesOptions): LineFi
     append: (lines) => write({ lines, isDurable: true }),
     note,
     async *read(from, onDamaged) {
-      // // The day before, too: a writer's clock may have been slow.
+      // The day before, too: a writer's clock may have been slow.
       for (const name of await namesFrom(dayOf(from.getTime() - DAY_MS))) {
         for await (const lines of readLines(join(dir, name), () => onDamaged(name))) yield lines
       }
@@ -100,7 +100,7 @@ export function openLineFiles({ folder, kind, nowMs }: LineFilesOptions): LineFi
       return names.length
     },
     async close() {
-      // // Waits for writes in progress.
+      // Waits for writes in progress.
       await note([])
       await abandonFile()
     },

@@ -52,7 +52,7 @@ export function createLoadShedding({
 
   function shed(reason: ShedReason, kind: SenderKind, name: string): Refusal {
     onShed(reason)
-    // // The session's log line has its person already, and client addresses are not logged.
+    // The session's log line has its person already, and client addresses are not logged.
     const facts = { shed: reason, ...(kind === 'account' && { account_id: name }) }
     return overloaded(reason, kind, facts)
   }

@@ -55,7 +55,7 @@ export function sharedLookup<Row>(
       const found = await find([...asked.keys()])
       for (const [id, those] of asked) for (const { resolve } of those) resolve(found.get(id))
     } catch (error) {
-      // // When the database is unavailable, everyone who waits fails now instead of waiting for another call.
+      // When the database is unavailable, everyone who waits fails now instead of waiting for another call.
       const failed = error instanceof Unavailable ? [asked, take(Number.POSITIVE_INFINITY)] : [asked]
       for (const each of failed)
         for (const those of each.values()) for (const { reject } of those) reject(error)

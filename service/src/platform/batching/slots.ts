@@ -19,7 +19,7 @@ export function createSlots(max: number): Slots {
     const { promise: granted, resolve } = Promise.withResolvers<void>()
     state.waiting.add(resolve)
     await orAborted(granted, signal).catch((error: unknown) => {
-      // // Granted at the moment the wait was aborted: pass the slot to the next one.
+      // Granted at the moment the wait was aborted: pass the slot to the next one.
       if (!state.waiting.delete(resolve)) release(key)
       throw error
     })

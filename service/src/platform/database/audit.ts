@@ -29,7 +29,7 @@ export async function recordAction(tx: Queryable, entry: AuditEntry): Promise<vo
                            ${entry.address ?? null}, ${entry.request_id ?? null}, ${JSON.stringify(entry.details ?? {})})`)
   await writing.catch((error: { constraint?: string }) => {
     if (error.constraint !== 'person_is_here') throw error
-    // // Signed out or removed while the request was in progress.
+    // Signed out or removed while the request was in progress.
     throw refuse(
       'sign_in_required',
       'Your session has ended, or you no longer belong to the account. Nothing was done. Sign in.',

@@ -12,7 +12,7 @@ export interface DatabaseAddress {
 
 /** Fails when the URL cannot be read, or a file that it names. The message never contains the URL, which may hold a password. */
 export function readDatabaseUrl(url: string): DatabaseAddress {
-  // // Not connected.
+  // Not connected.
   const { host, ssl } = parsed(url)
   return {
     host,

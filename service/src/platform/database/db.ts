@@ -85,7 +85,7 @@ export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statem
 
 /** Gives a statement its own name in the metric of statement times. The module lists its names in its metrics.ts. */
 export function timed(label: string, statement: Statement): Statement {
-  // // The tag has just made the object; copying it would cost every request.
+  // The tag has just made the object; copying it would cost every request.
   return Object.assign(statement, { label })
 }
 
@@ -106,14 +106,14 @@ export function openDatabase(
     application_name: options.application_name,
     max: options.connectionsMax,
     connectionTimeoutMillis: options.connectMsMax,
-    // // A transaction-pooling proxy refuses these start-up parameters; then the role has them (see docs/operating.md).
+    // A transaction-pooling proxy refuses these start-up parameters; then the role has them (see docs/operating.md).
     ...(options.namedStatements && {
       statement_timeout: options.statementMsMax,
       lock_timeout: options.lockMsMax,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
       ...(options.byKeyOnly && { options: '-c enable_seqscan=off' }),
     }),
-    // // The server's own limit applies first; this one is for a server or a network that stopped responding.
+    // The server's own limit applies first; this one is for a server or a network that stopped responding.
     query_timeout: options.statementMsMax + CLIENT_GRACE_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
@@ -318,7 +318,7 @@ function translate(error: unknown): unknown {
   const untrusted = untrustedDatabase(error)
   if (untrusted) return new Unavailable('database', untrusted)
   const { code } = error as NodeJS.ErrnoException
-  // // Error codes of the operating system (ECONNRESET). Those with an underscore (ERR_INVALID_ARG_TYPE) are our defects.
+  // Error codes of the operating system (ECONNRESET). Those with an underscore (ERR_INVALID_ARG_TYPE) are our defects.
   const isNetwork = code !== undefined && /^E[A-Z0-9]+$/.test(code)
   const isDriver = /timeout|Connection terminated|connection error|not queryable|server closed/i.test(
     error.message,

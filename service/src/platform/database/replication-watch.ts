@@ -58,7 +58,7 @@ export function createReplicationWatch({
     const { written } = standbys[0] ?? {}
     if (written === undefined) positions = []
     else if (written !== positions.at(-1)?.written) positions.push({ written, seenMs: known.readMs })
-    // // A standby is down for days: keeping every other position is precise enough.
+    // A standby is down for days: keeping every other position is precise enough.
     if (positions.length > POSITIONS_MAX) positions = positions.filter((_, index) => index % 2 === 0)
     const behind = standbys.flatMap(({ replayed }) => replayed ?? [])
     positions = positions.filter(({ written: at }) => at === written || at > Math.min(...behind))

@@ -32,7 +32,7 @@ export function newestOf(positions: readonly StorePosition[]): StorePosition | u
  * database: its position must not change.
  */
 export async function advancePosition(db: Queryable): Promise<StorePosition | undefined> {
-  // // A position in the future comes from a clock that was set back; the counter must not wait until then.
+  // A position in the future comes from a clock that was set back; the counter must not wait until then.
   const advanced = await db.maybeOne<StorePosition>(sql`
     update store_position p
        set position = p.position + 1,

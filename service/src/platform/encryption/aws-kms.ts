@@ -90,7 +90,7 @@ function openClient(id: string, region: string | undefined, limits: KmsLimits): 
     requestHandler: {
       connectionTimeout: limits.attemptMsMax,
       requestTimeout: limits.attemptMsMax,
-      // // Otherwise the client only logs a warning, and waits.
+      // Otherwise the client only logs a warning, and waits.
       throwOnRequestTimeout: true,
     },
     ...(region !== undefined && { region }),
@@ -99,7 +99,7 @@ function openClient(id: string, region: string | undefined, limits: KmsLimits): 
   client.middlewareStack.add(
     (next) => (args) => {
       const { protocol, hostname } = args.request as { protocol: string; hostname: string }
-      // // The response contains a key.
+      // The response contains a key.
       if (protocol === 'https:' || /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(hostname)) return next(args)
       throw new KekNotObtained(
         id,

@@ -70,7 +70,7 @@ async function storeCheck(db: Db, keyring: Keyring, kek_id: string): Promise<Che
     insert into encryption_key_checks (kek_id, check_sealed)
     values (${kek_id}, ${bytes})
         on conflict do nothing`)
-  // // Another process may have stored a check value first, made with another key.
+  // Another process may have stored a check value first, made with another key.
   return (await selectCheck(db, kek_id)) as Check
 }
 
@@ -78,7 +78,7 @@ async function opensCheck(keyring: Keyring, kek_id: string, { check_sealed }: Ch
   try {
     return (await keyring.open(check_sealed, bindingOf(kek_id))) === CHECK_TEXT
   } catch (error) {
-    // // The key provider did not answer, which does not mean that the key is wrong.
+    // The key provider did not answer, which does not mean that the key is wrong.
     if (error instanceof Unavailable || error instanceof KekNotObtained) throw error
     return false
   }

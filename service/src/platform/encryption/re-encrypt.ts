@@ -90,7 +90,7 @@ async function statementsOf(db: Db, { table, keys, column }: SealedColumn) {
     `with renewed (${columns}, old, new, kek_id) as (` +
     `select ${columns}, old, new, kek_id ` +
     `from unnest(${arrays}, $${at + 1}::bytea[], $${at + 2}::bytea[], $${at + 3}::text[]) as r (${columns}, old, new, kek_id)), ` +
-    // // In one fixed order and without waiting, so it is never part of a deadlock.
+    // In one fixed order and without waiting, so it is never part of a deadlock.
     `held as (select ${those('t')}, r.new, r.kek_id from ${table} t join renewed r on (${those('t')}) = (${those('r')}) ` +
     `where t.${sealed} = r.old order by ${those('t')} for no key update of t skip locked) ` +
     `update ${table} t set ${sealed} = h.new, ${kek_id} = h.kek_id from held h where (${those('t')}) = (${those('h')})`
@@ -125,7 +125,7 @@ async function renew(keyring: Keyring, value: Buffer, binding: RowBinding): Prom
   try {
     return await keyring.seal(await keyring.open(value, binding), binding)
   } catch (error) {
-    // // The error is about the keys or the database, and does not mean that the row is damaged.
+    // The error is about the keys or the database, and does not mean that the row is damaged.
     const isOfKeys = error instanceof KekNotObtained || error instanceof WrongEncryptionKey
     if (error instanceof Unavailable || isOfKeys) throw error
     return undefined

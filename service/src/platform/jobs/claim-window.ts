@@ -38,7 +38,7 @@ export function createClaimWindow(
       const pauseMs = Math.max(LOOK_AT_ALL_EVERY_MS, (endedMs - startedMs) / SHARE_OF_TIME)
       lookAtAllMs = endedMs + Math.min(pauseMs, LOOK_AT_ALL_EVERY_MS_MAX)
     }
-    // // The oldest come first: with fewer than requested, all due jobs were claimed; otherwise all up to the last one.
+    // The oldest come first: with fewer than requested, all due jobs were claimed; otherwise all up to the last one.
     const reached =
       jobs.length < limit ? asOf : new Date(Math.max(...jobs.map(({ run_at }) => run_at.getTime())))
     after = new Date(reached.getTime() - COMMIT_MS_MAX)

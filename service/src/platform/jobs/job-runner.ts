@@ -158,7 +158,7 @@ export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
         })
         running.set(job, ended)
       }
-      // // While more jobs are due than there are slots, the next is claimed when one ends.
+      // While more jobs are due than there are slots, the next is claimed when one ends.
       const isBusy = claimed.length > 0 || free === 0
       const pollMs = performance.now() - claimedMs < SOON_FOR_MS ? POLL_SOON_MS : POLL_MS
       await pause(isReachable ? pollMs : UNAVAILABLE_WAIT_MS, isBusy)

@@ -46,7 +46,7 @@ export function createRemovalLimit(
       let isMore = false
       let state = await reserve(db, kind, chunk)
       if (state.is_granted) {
-        // // Rows that were reserved and then not removed, because the process ended, count as removed.
+        // Rows that were reserved and then not removed, because the process ended, count as removed.
         const done = await work()
         isMore = done.isMore
         state = { ...state, ...(await settle(db, kind, chunk, done)) }

@@ -56,7 +56,7 @@ export function openTelemetry({ url, headers, service, ratio, log }: OpenTelemet
       'service.version': service.version,
       'service.instance.id': randomUUID(),
     }),
-    // // The decision to record a trace is made before any span exists.
+    // The decision to record a trace is made before any span exists.
     sampler: new AlwaysOnSampler(),
     idGenerator: ids,
     spanLimits: { attributeValueLengthLimit: ATTRIBUTE_LETTERS_MAX },
@@ -107,7 +107,7 @@ export function openTelemetry({ url, headers, service, ratio, log }: OpenTelemet
     async stop() {
       const { promise: overdue, resolve } = Promise.withResolvers<void>()
       const timer = setTimeout(resolve, STOP_MS_MAX)
-      // // Spans that could not be sent were reported.
+      // Spans that could not be sent were reported.
       await Promise.race([provider.shutdown().catch(() => {}), overdue])
       clearTimeout(timer)
     },

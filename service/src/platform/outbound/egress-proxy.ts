@@ -49,7 +49,7 @@ export function openTunnel(proxy: URL, address: string, port: number, signal: Ab
         if (UNREACHABLE.has(statusCode)) return reject(new ProxyRefused(false))
         reject(new ProxyTrouble(`the egress proxy answered ${statusCode}`))
       })
-      // // CONNECT was answered without a tunnel. Without this listener the promise would never settle.
+      // CONNECT was answered without a tunnel. Without this listener the promise would never settle.
       .on('response', (response) => {
         response.destroy()
         reject(new ProxyTrouble(`the egress proxy answered ${response.statusCode} and opened no tunnel`))

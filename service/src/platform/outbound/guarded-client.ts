@@ -112,7 +112,7 @@ function openClient(
     } catch (error) {
       if (error instanceof ProxyTrouble) throw error
       const name = nameOf(error)
-      // // Not even a time: it could reveal what an internal name resolves to.
+      // Not even a time: it could reveal what an internal name resolves to.
       if (name === 'blocked') return { error: name, status: null, remote_address: null }
       const took = timesOf(connection, startedMs, timing)
       return { error: name, status: null, remote_address: connection.dialled, took }

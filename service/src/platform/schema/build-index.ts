@@ -80,7 +80,7 @@ async function findIndex(client: pg.Client, name: string) {
 
 async function runWatched(client: pg.Client, file: Migration, statement: string, options: BuildOptions) {
   const watch = await watchBuild(file, options)
-  // // No session waits for this statement, so it may wait itself.
+  // No session waits for this statement, so it may wait itself.
   await client.query('set lock_timeout = 0')
   await client.query('set statement_timeout = 0')
   try {

@@ -42,7 +42,7 @@ export async function migrate(
 ): Promise<MigrationReport> {
   const schema = await readSchema(folder)
   const client = new pg.Client({ connectionString: ownerUrl, application_name: 'shopwire-migrate' })
-  // // A session that the server ends fails the next query; without a listener it would end the process silently.
+  // A session that the server ends fails the next query; without a listener it would end the process silently.
   client.on('error', () => {})
   await connectClient(client)
   const { pid } = (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0] ?? {
@@ -239,7 +239,7 @@ async function applyAtOnce(client: pg.Client, text: string) {
   try {
     await client.query(`begin;\nset local lock_timeout = ${LOCK_WAIT_MS_MAX};\n${text}\n;commit`)
   } catch (error) {
-    // // A broken connection has rolled back already; the first error is the one that matters.
+    // A broken connection has rolled back already; the first error is the one that matters.
     await client.query('rollback').catch(() => {})
     throw error
   }

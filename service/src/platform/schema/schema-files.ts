@@ -87,7 +87,7 @@ async function readFunctions(folder: URL): Promise<SqlFunction[]> {
           throw new Error(`Function file ${path} is not where it belongs: expected <module>/<function>.sql.`)
         }
         const text = await readFile(new URL(path, folder), 'utf8')
-        // // PostgreSQL lets every role call a new function. Without arguments, this also fails if the name is not unique.
+        // PostgreSQL lets every role call a new function. Without arguments, this also fails if the name is not unique.
         const revoke = `revoke execute on function ${basename(path, '.sql')} from public`
         return { path, checksum: checksumOf(text), text: `${text}\n;${revoke}` }
       }),

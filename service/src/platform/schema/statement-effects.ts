@@ -159,7 +159,7 @@ function statementsOf(text: string): string[] {
 function splitOutside(text: string, separator: string): string[] {
   const parts: string[] = []
   let [depth, from] = [0, 0]
-  // // A quoted text is one token; its contents are skipped.
+  // A quoted text is one token; its contents are skipped.
   for (const { 0: token, index } of text.matchAll(/\$(\w*)\$.*?\$\1\$|'(?:[^']|'')*'|"[^"]*"|[(),;]/gs)) {
     if (token === '(') depth += 1
     if (token === ')') depth -= 1

@@ -66,7 +66,7 @@ export async function checkUpgrade(
 ): Promise<UpgradeCheck> {
   const schema = await readSchema(folder)
   const client = new pg.Client({ connectionString: url, application_name: 'shopwire-upgrade-check' })
-  // // A session that the server ends fails the next query; without a listener it would end the process silently.
+  // A session that the server ends fails the next query; without a listener it would end the process silently.
   client.on('error', () => {})
   await connectClient(client)
   try {

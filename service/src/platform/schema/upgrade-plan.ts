@@ -149,7 +149,7 @@ function secondsFor(work: Work, { rows, bytes }: TableSize): number {
     case 'scan':
       return mb / RATES.scan_mb_per_s
     case 'index':
-      // // An index built concurrently reads the table a second time.
+      // An index built concurrently reads the table a second time.
       return mb / RATES.index_mb_per_s + mb / RATES.scan_mb_per_s
     case 'rows':
       return (rows ?? bytes / ROW_BYTES_MIN) / RATES.changed_rows_per_s

@@ -18,7 +18,7 @@ export async function askAlertAddress(
   { account_id, email }: { readonly account_id: string; readonly email: string },
   nowMs: number,
 ): Promise<void> {
-  // // The token contains the account, so only that account is searched.
+  // The token contains the account, so only that account is searched.
   const token = `${account_id}-${newToken()}`
   await putAddress(tx, { account_id, email, token_hash: hashToken(token), asked_at: new Date(nowMs) })
   const mail = { to: email, account_id, ...alertAddressMail(`${origin}/confirm-alerts#${token}`) }

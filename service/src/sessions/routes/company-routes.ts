@@ -50,7 +50,7 @@ export function companyRoutes(
 
     async finishCompanySignIn(call) {
       const token = readCookie(call.cookie, COOKIES.company)
-      // // This uses it up, so the same answer of the company cannot be sent twice.
+      // This uses it up, so the same answer of the company cannot be sent twice.
       const asked = token && (await takeToken(db, 'company-sign-in', token, call.nowMs))
       if (!company || !asked || asked.value === null) return toSignIn('expired')
       const callback = new URL(COMPANY_CALLBACK, origin)
@@ -88,12 +88,12 @@ async function signInOf(
     return linked.kind === 'customer' ? (tx) => startSession(tx, context, call, linked, HOW) : undefined
   if (identity.email === undefined || !identity.is_email_verified) return undefined
   const email = tidyEmail(identity.email)
-  // // Otherwise one company's issuer could sign in as a person of another.
+  // Otherwise one company's issuer could sign in as a person of another.
   if (!context.company?.isOwnAddress(email)) return undefined
   const known = await selectPersonByEmail(db, email)
   const credential = { provider, subject: identity.subject, password_hash: null }
   if (known) {
-    // // Whoever created an unconfirmed sign-in with this address may not be the person the company means.
+    // Whoever created an unconfirmed sign-in with this address may not be the person the company means.
     if (known.kind !== 'customer' || !known.email_verified) return undefined
     return async (tx) => {
       const cookies = await startSession(tx, context, call, known, HOW)

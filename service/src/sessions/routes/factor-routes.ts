@@ -35,7 +35,7 @@ export function factorRoutes(context: IdentityContext): Pick<IdentityArea<Routes
         throw refuse('conflict', 'Operators sign in by passkey alone. Add a second passkey instead.')
       await assertMayAddFactor(call, caller, call.body.password)
       const { has_password } = await selectFactors(db, caller.person.id)
-      // // From then on the app's codes follow the password, so a person with a passkey and a password has to enter the password
+      // From then on the app's codes follow the password, so a person with a passkey and a password has to enter the password
       // too. A password that was sent is checked above.
       if (has_password && call.body.password === undefined) await assertPassword(call, caller, undefined)
       const begun = await apps.begin(db, caller.person, call.nowMs)

@@ -74,7 +74,7 @@ export function invitationRoutes(context: IdentityContext): Pick<IdentityArea<Ro
       const id =
         known?.id ??
         (await insertPerson(tx, { name, email, kind: 'operator', is_email_verified: false }, call.nowMs))
-      // // A link never replaces a passkey. An operator who lost theirs has it reset on the server first.
+      // A link never replaces a passkey. An operator who lost theirs has it reset on the server first.
       const { has_passkey } = await selectFactors(tx, id)
       if (has_passkey) return { reply: { next: 'passkey' as const } }
       const setCookie = await startSession(tx, context, call, { id, name }, BY_INVITATION)

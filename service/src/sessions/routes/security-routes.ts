@@ -88,7 +88,7 @@ export function securityRoutes(context: IdentityContext): Pick<IdentityArea<Rout
     async stepUpWithPasskey(call) {
       const caller = await requireCaller(context, call)
       const token = challengeOf(call)
-      // // A passkey cannot be guessed, so attempts are not counted: wrong codes entered by somebody who has the password do not
+      // A passkey cannot be guessed, so attempts are not counted: wrong codes entered by somebody who has the password do not
       // lock it.
       const setCookie = await db.transaction(async (tx) =>
         (await passkeys.finish(tx, caller.person.id, token, call.body.response, call.nowMs)) === undefined
@@ -153,7 +153,7 @@ export function securityRoutes(context: IdentityContext): Pick<IdentityArea<Rout
       const token = await db.transaction(async (tx) => {
         await updatePasswordHash(tx, person.id, hash, call.nowMs)
         await forgetPending(tx, person.id)
-        // // Anyone else who knew the old password is signed out; this browser stays, under a new token.
+        // Anyone else who knew the old password is signed out; this browser stays, under a new token.
         await endSessionsOf(tx, person.id, session_id)
         const renewed = await rotateSession(tx, session_id, { isSteppedUp: false }, call.nowMs)
         await recordForPerson(tx, call, person, 'password.change', person.id)

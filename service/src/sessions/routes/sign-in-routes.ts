@@ -67,7 +67,7 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
     if (person?.kind !== 'customer')
       throw refuse('sign_in_failed', 'Too much time has passed. Enter your address and password again.')
     const setCookie = await withCode(call, person.id, async (tx) => {
-      // // A wrong code puts it back, for the next attempt.
+      // A wrong code puts it back, for the next attempt.
       const isFirst = (await takeToken(tx, 'second-factor', token, call.nowMs)) !== undefined
       if (!isFirst || !(await takeCode(tx, person.id))) return undefined
       if (tellThem !== undefined) await tellPerson(tx, context, call, person, tellThem)
@@ -124,7 +124,7 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
       await attempts.forget(everywhere)
       const renewed = passwords.isOutdated(password_hash) ? await passwords.hash(password) : undefined
       return db.transaction(async (tx) => {
-        // // Otherwise a sign-in that was started with the old password could continue after a reset.
+        // Otherwise a sign-in that was started with the old password could continue after a reset.
         if (!(await holdPassword(tx, person.id, password_hash))) throw signInFailed()
         if (renewed !== undefined) await updatePasswordHash(tx, person.id, renewed, call.nowMs)
         const { has_totp, has_passkey } = await selectFactors(tx, person.id)
@@ -133,7 +133,7 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
           const cookie = setCookie(COOKIES.pending, token, secondsValid('second-factor'))
           return { reply: { next: 'totp' }, setCookie: [cookie] }
         }
-        // // The passkey counts as both factors, so it signs in by itself; no state is needed in between.
+        // The passkey counts as both factors, so it signs in by itself; no state is needed in between.
         if (has_passkey) return { reply: { next: 'passkey' } }
         const how = { isSteppedUp: false, how: 'password' }
         return { reply: { next: 'enrol' }, setCookie: await startSession(tx, context, call, person, how) }
@@ -200,7 +200,7 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
     async forgotPassword(call) {
       const email = tidyEmail(call.body.email)
       await attempts.count(mailNames(email, call.address), call.nowMs)
-      // // After the answer, so that an unknown address gets the same answer, equally fast.
+      // After the answer, so that an unknown address gets the same answer, equally fast.
       context.later(async () => {
         const person = await selectPersonByEmail(db, email)
         if (person?.kind !== 'customer') return
@@ -222,7 +222,7 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
       if (person?.kind !== 'customer') throw linkInvalid()
       await attempts.giveBack(names)
       const hash = await passwords.hash(call.body.password)
-      // // The link came by mail, so the mailbox is theirs. Anyone who knew the old password, or asked for another link, is signed
+      // The link came by mail, so the mailbox is theirs. Anyone who knew the old password, or asked for another link, is signed
       // out.
       await db.transaction(async (tx) => {
         await markEmailVerified(tx, person.id, call.nowMs)
