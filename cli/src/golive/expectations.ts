@@ -78,10 +78,7 @@ export async function expectLookBetween(
   if (!first || !second) return
   const looks = await harness.looksAtStatus(purchase)
   if (looks.some(({ seq }) => seq > first.seq && seq < second.seq)) return
-  throw problem(
-    { attempts },
-    'After a 503 your code sent the order again without checking GET /status.',
-  )
+  throw problem({ attempts }, 'After a 503 your code sent the order again without checking GET /status.')
 }
 
 export function problem({ attempts }: Pick<Outcome, 'attempts'>, message: string): Problem {

@@ -27,8 +27,8 @@ create table orders (
   constraint orders_end_after_start check (delivered_at >= created_at and cancelled_at >= created_at)
 )
 -- Every order is updated once, when it ends. No index contains its status, and pages have free space, so that update stays out of
--- the indexes (heap-only). Autovacuum not more often than this: each run reads all indexes of the table, and below two percent of
--- dead rows PostgreSQL skips the indexes.
+-- the indexes (heap-only). Autovacuum not more often than this: each run reads all indexes of the table, and below two percent
+-- PostgreSQL skips the indexes.
 with (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 
 -- The cancelled orders of one account. Selected by the time and not by the status: a column in an index's condition counts as

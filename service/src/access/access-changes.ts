@@ -4,7 +4,7 @@ import type { Admission } from './admission.ts'
 import type { KnownKeys } from './known-keys.ts'
 
 /** How long a revocation may take effect late when the process that made it ended before announcing it, plus round trips. */
-const LOOK_EVERY_MS = 500
+const POLL_EVERY_MS = 500
 /** Longer than any process caches a key, and longer than Redis keeps an announcement. The database refuses to delete anything younger. */
 const KEPT_S = 3_600
 
@@ -28,7 +28,7 @@ export function followAccessChanges(
   let seenTo = '0'
   const unannounced = new Map<string, number>()
 
-  async function look() {
+  async function poll() {
     const rows = await db.many<ChangeRow>(sql`
       select s.seen_to::text, c.account_id, c.access_version
         from (select pg_snapshot_xmin(pg_current_snapshot()) as seen_to) s
@@ -43,16 +43,16 @@ export function followAccessChanges(
       unannounced.delete(account_id)
     }
   }
-  const looking = every(LOOK_EVERY_MS, look, onError)
+  const polling = every(POLL_EVERY_MS, poll, onError)
 
   return {
     async open() {
       const { seen_to } = await db.one<{ seen_to: string }>(sql`
         select pg_snapshot_xmin(pg_current_snapshot())::text as seen_to`)
       seenTo = seen_to
-      looking.start()
+      polling.start()
     },
-    close: () => looking.stop(),
+    close: () => polling.stop(),
   }
 }
 

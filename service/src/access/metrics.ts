@@ -42,7 +42,8 @@ export function accessMetrics(registry: MetricRegistry) {
     admissionFailing: registry.reading(API, {
       name: 'shopwire_admission_failing',
       help: '1 while Redis does not answer, with admission in Redis: every signed request gets 503.',
-      action: 'Start Redis, or repair the connection to it. /readyz and the log of the process have the reason.',
+      action:
+        'Start Redis, or repair the connection to it. /readyz and the log of the process have the reason.',
     }),
     admissionMemoryLosses: registry.counter(API, {
       name: 'shopwire_admission_memory_losses_total',

@@ -15,7 +15,7 @@ export interface LiveCatalogue {
   close(): void
 }
 
-const LOOK_EVERY_MS = 400
+const POLL_EVERY_MS = 400
 const BATCH = 10_000
 
 /**
@@ -52,7 +52,7 @@ export function liveCatalogue(db: Db, onError: (error: unknown) => void): LiveCa
 
   function lookAgain() {
     if (isClosed) return
-    timer = setTimeout(() => void look().catch(onError).finally(lookAgain), LOOK_EVERY_MS).unref()
+    timer = setTimeout(() => void look().catch(onError).finally(lookAgain), POLL_EVERY_MS).unref()
   }
 
   return {

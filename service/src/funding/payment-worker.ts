@@ -51,7 +51,7 @@ const RETRY_MS_MAX = 3_600_000
 const EVENT_MS_MAX = 3 * 86_400_000
 /** The provider may report a refund in an event before its list contains it. */
 const LISTED_MS_MAX = 10 * 60_000
-const LOOK_EVERY_MS = 15 * 60_000
+const POLL_EVERY_MS = 15 * 60_000
 /** Each time, another worker has applied a later answer. */
 const QUESTIONS_MAX = 5
 
@@ -202,7 +202,7 @@ export function createPaymentWorker({ db, clock, log, provider, notify }: Paymen
     for (const top_up of await selectToLookAt(db, provider.name, BATCH)) {
       if (isStopped()) break
       // Before the query, so that a top-up that always fails comes last the next time.
-      await postponeLook(db, top_up, LOOK_EVERY_MS)
+      await postponeLook(db, top_up, POLL_EVERY_MS)
       await attempt(top_up.provider_session ?? top_up.id, [], () => lookAt(top_up, []))
       looked += 1
     }
@@ -231,7 +231,7 @@ export function createPaymentWorker({ db, clock, log, provider, notify }: Paymen
         await updateTopUp(tx, now, { state: page.state, decided_at })
       const isAwaited =
         isOpen && (page?.state === 'open' || page?.state === 'processing' || page?.state === 'paid')
-      await updateLookAt(tx, now, isAwaited ? LOOK_EVERY_MS : null)
+      await updateLookAt(tx, now, isAwaited ? POLL_EVERY_MS : null)
     })
   }
 

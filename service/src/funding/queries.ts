@@ -127,7 +127,7 @@ export const updateTopUp = (tx: Queryable, { account_id, id }: TopUp, decision: 
            decided_at = ${decision.decided_at},
            provider_payment = coalesce(${decision.provider_payment ?? null}, provider_payment),
            note = ${decision.note ?? null},
-           -- Of a page that was rejected the worker makes sure that nobody pays on it.
+           -- For a rejected page, the worker makes sure that it can no longer be paid.
            look_at = case ${decision.state} when 'rejected' then now() end
      where account_id = ${account_id}
        and id = ${id}`)

@@ -162,7 +162,7 @@ function payerOf(metadata: Stripe.Metadata): Payer | undefined {
   return account_id === undefined || top_up_id === undefined ? undefined : { account_id, top_up_id }
 }
 
-/** Whether Stripe has taken the money, and whether that can change by itself. */
+/** Whether Stripe has taken the money, and whether that can still change. */
 type Effect = Pick<ReadReversal, 'isTaken' | 'isSettled'>
 
 const REFUNDS: Readonly<Record<string, Effect>> = {

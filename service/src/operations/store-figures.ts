@@ -257,7 +257,7 @@ export const readFigures = (db: Queryable) =>
            coalesce(extract(epoch from v.finished_at), 0)::float8 as verified_at_s, v.violated as rules_violated,
            (select extract(epoch from finished_at)::float8 from seal_progress) as sealed_at_s,
            (select count(*) from payment_reviews where decided_at is null and gone_at is null) as payment_reviews,
-           -- Before the first one has ended, since when it could have.
+           -- Before the first reconciliation has finished: the time since which one could have.
            (select extract(epoch from coalesce(min(finished_at), min(compared_until)))::float8
               from payment_reconciliations) as reconciled_at_s,
            (select extract(epoch from coalesce(min(t.ends_at) filter (where t.ends_at > clock_timestamp()), max(t.ends_at)))::float8

@@ -102,7 +102,7 @@ const selectCauses = (db: Queryable) =>
     select w.cause, count(*) as orders, min(w.created_at) as oldest_at
       from (select o.created_at,
                    coalesce(regexp_replace(split_part(j.note, '; ', 1), '^item [0-9]+: |\\m[0-9]+ (?=short|to be)', '', 'g'),
-                            'not taken up yet') as cause
+                            'not started yet') as cause
               from paid_orders o
               join jobs j on j.queue = 'fulfil' and j.subject = o.id) w
      group by w.cause

@@ -29,7 +29,7 @@ import { checkWebhookUrl } from '../webhooks/url-rules.ts'
 import type { Part, ProgramDeps } from './run-program.ts'
 import { countBatches, listening, networksOf, openAdmissionFrom, openKeyringFrom } from './wiring.ts'
 
-const LOOK_AROUND_EVERY_MS = 2_000
+const CHECK_EVERY_MS = 2_000
 
 /** Parts that an embedding program may replace. `bin/api.ts` replaces none, whatever its settings say. */
 export interface ApiParts
@@ -140,8 +140,8 @@ function watchSurroundings({ log, metrics, db }: ProgramDeps, admission: Admissi
   const problem = () => admission.problem() ?? offset.problem() ?? workers.problem()
   metrics.admissionFailing.from(() => (admission.problem() === undefined ? 0 : 1))
   const reportProblem = reporterOf(log)
-  const looking = every(
-    LOOK_AROUND_EVERY_MS,
+  const checking = every(
+    CHECK_EVERY_MS,
     async () => {
       await offset.measure()
       await workers.look()
@@ -150,7 +150,7 @@ function watchSurroundings({ log, metrics, db }: ProgramDeps, admission: Admissi
     (error) =>
       log.warn({ err: error }, 'the clock and the workers of this store could not be checked; it is retried'),
   )
-  return { problem, start: looking.start, stop: looking.stop }
+  return { problem, start: checking.start, stop: checking.stop }
 }
 
 /** The server with its route families, and its load shedding. */

@@ -18,7 +18,7 @@ const REMOVAL_EVERY_MS = 3_600_000
 const DAY_MS = 86_400_000
 
 const NO_JOURNAL =
-  'this store keeps no journal of sold links: after a restore of its database it cannot be told which links it had sold. ' +
+  'this store keeps no journal of sold links: after a restore of its database it is unknown which links it had sold. ' +
   'Set SHOPWIRE_JOURNAL ("Restores and failover" in the documentation)'
 
 /** Undefined when the store keeps none. */

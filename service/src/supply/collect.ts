@@ -53,7 +53,10 @@ export async function recordCollected(
 ): Promise<Collected> {
   const request = await lockWrittenOff(tx, name)
   if (!request) {
-    throw refuse('idempotency_conflict', `Request ${requestId(name)} was ended by another operator meanwhile.`)
+    throw refuse(
+      'idempotency_conflict',
+      `Request ${requestId(name)} was ended by another operator meanwhile.`,
+    )
   }
   const { item_id } = request
   const nothing = { item_id, links: 0, cost_cents: null }

@@ -24,7 +24,7 @@ export async function recordReceived(
 /** How a request ended. */
 export interface Ended {
   readonly stage: 'fulfilled' | 'collected' | 'refused'
-  /** What was booked; null when nothing was, or nobody knew the cost. */
+  /** The booked cost; null when nothing was booked, or the cost was unknown. */
   readonly cost_cents: number | null
   readonly error: string | null
   readonly overCost: OverCost | undefined

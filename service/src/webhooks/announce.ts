@@ -65,7 +65,7 @@ async function announceChunk(tx: Tx, after: string, revision: number, nowMs: num
     insert into jobs as j (account_id, queue, subject, run_at, is_backlog, created_at)
     select account_id, ${DELIVER_QUEUE}, endpoint_id, clock_timestamp(), true, ${now}::timestamptz
       from announced
-     -- The order of everyone who locks several jobs.
+     -- The order in which every transaction locks several jobs.
      order by account_id, endpoint_id collate "C"
         on conflict (queue, subject) do update
        set run_at = least(j.run_at, excluded.run_at),

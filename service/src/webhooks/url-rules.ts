@@ -47,7 +47,7 @@ async function checkHost(host: string, account_id: string, networks: OutboundNet
     await checkedAddresses(host, { owner: account_id, networks })
   } catch (error) {
     if (error instanceof AddressBlocked)
-      throw notAllowed('its host stands for an address that is not public, or that we do not deliver to')
+      throw notAllowed('its host has an address that is not public, or that we do not deliver to')
     if (!(error instanceof LookupFailed)) throw error
     if (error.isUnknownName) throw notAllowed('its host is not known')
     // A resolver failure does not mean that the host is wrong. Deliveries look it up again.

@@ -53,7 +53,12 @@ describe('threats 39 to 45: a body that breaks a rule is refused, and the messag
   const cases: [row: number, what: string, body: string | Uint8Array, named: RegExp][] = [
     [39, 'qty twice', cart(line(ID, ',"qty":1,"qty":10')), /"qty" appears twice/],
     [39, 'items twice', `{"items":[${line(ID)}],"items":[]}`, /"items" appears twice/],
-    [39, 'a name twice in two spellings', `{"items":[],"\\u0069tems":[${line(ID)}]}`, /"items" appears twice/],
+    [
+      39,
+      'a name twice in two spellings',
+      `{"items":[],"\\u0069tems":[${line(ID)}]}`,
+      /"items" appears twice/,
+    ],
     [40, '__proto__', `{"items":[${line(ID)}],"__proto__":{"items":[]}}`, /"__proto__"/],
     [40, '__proto__ in a line', cart(line(ID, ',"__proto__":{"qty":5}')), /items\[0\].*"__proto__"/],
     [40, 'constructor', `{"items":[${line(ID)}],"constructor":{"prototype":{"qty":1}}}`, /"constructor"/],

@@ -522,7 +522,9 @@ test('an export is checked without a database: rows altered, swapped, removed an
   const path = join(folder, 'sealed.jsonl')
   const { code, out } = await runAdminOn(shop, 'seal', 'export', '--file', path)
   expect({ code, out }).toMatchObject({ code: 0, out: expect.stringMatching(/\d+ segments, \d+ lines\./) })
-  expect((await runAdminOn(shop, 'seal', 'export', '--file', path)).err).toMatch(/name that does not exist yet/)
+  expect((await runAdminOn(shop, 'seal', 'export', '--file', path)).err).toMatch(
+    /name that does not exist yet/,
+  )
   const lines = (await readFile(path, 'utf8')).trimEnd().split('\n')
   const [account_id] = accounts
   const at = (seq: number) =>

@@ -10,9 +10,7 @@ export function clockCommands(program: Command, context: CommandContext): void {
   clock
     .command('accept')
     .requiredOption('--reason <text>', 'kept in the audit log', parseText)
-    .description(
-      'the clock of the database jumped and is right now: continue periodic and irreversible work',
-    )
+    .description('the clock of the database jumped and is right now: continue periodic and irreversible work')
     .action(async ({ reason }: { reason: string }, command: Command) => {
       const { now } = await context.operator().acceptClock(reason)
       print(

@@ -34,8 +34,8 @@ export function describeRecovery(state: RecoveryState): string {
     return [
       ...lines,
       database.journal_problem === null
-        ? 'Start a worker with SHOPWIRE_JOURNAL: it compares within a second, and the store opens by itself when nothing is missing.'
-        : `A worker tried, but ${database.journal_problem}\nIt tries every second; the store opens by itself when nothing is missing.`,
+        ? 'Start a worker with SHOPWIRE_JOURNAL: it compares within a second, and the store opens automatically when nothing is missing.'
+        : `A worker tried, but ${database.journal_problem}\nIt tries every second; the store opens automatically when nothing is missing.`,
       'If the journal is lost:',
       `  shopwire-admin recover open --identity ${nameIdentity(present)} --without-journal`,
     ].join('\n')

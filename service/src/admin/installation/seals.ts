@@ -40,7 +40,9 @@ export function sealCommands(program: Command, context: CommandContext): void {
   seal
     .command('publish')
     .option('--day <yyyy-mm-dd>', 'the digest of this day; the latest by default')
-    .description('print one digest as a line, to be stored where nobody with access to the database can change it')
+    .description(
+      'print one digest as a line, to be stored where nobody with access to the database can change it',
+    )
     .action(async ({ day }: { day?: string }, command: Command) => {
       const { digests } = await context.reads().showSeals(day === undefined ? 1 : undefined)
       const digest = day === undefined ? digests.at(-1) : digests.find((one) => one.day === day)

@@ -47,7 +47,8 @@ function exportCommand(catalogue: Command, context: CommandContext): void {
     })
 }
 
-const NO_ITEMS = 'No items yet. See what a file would change: shopwire-admin catalogue import <file> --dry-run'
+const NO_ITEMS =
+  'No items yet. See what a file would change: shopwire-admin catalogue import <file> --dry-run'
 
 function listCommand(catalogue: Command, context: CommandContext): void {
   interface Flags {

@@ -91,7 +91,9 @@ export function describeEvidence(evidence: OrderEvidence, created_at: Date): str
       'None recorded.',
     ),
     ...(hidden > 0 ? [`and ${hidden} earlier ones`] : []),
-    ...(created_at < kept_since ? [`Attempts and reads before ${day(kept_since)} UTC are no longer stored.`] : []),
+    ...(created_at < kept_since
+      ? [`Attempts and reads before ${day(kept_since)} UTC are no longer stored.`]
+      : []),
     '',
     'Webhook events:',
     eventTable(events),

@@ -217,9 +217,7 @@ function refundCommands(refunds: Command, context: CommandContext): void {
 
   refunds
     .command('release')
-    .description(
-      'let the refund rule continue after it has reached its limit; check "orders waiting" first',
-    )
+    .description('let the refund rule continue after it has reached its limit; check "orders waiting" first')
     .action(async (_options, command: Command) => {
       const rule = await context.operator().releaseRefundRule()
       print(

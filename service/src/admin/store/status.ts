@@ -85,7 +85,10 @@ function attentionOf(status: StoreStatus, { backups, certificate_days, token_end
       `work of the queue "${queue}" has been due for ${age(oldest_due_s)}: start more workers, or check their log`,
     ]),
     [dead > 0, `${counted(dead, 'job')} failed too often and will not be tried again: jobs dead`],
-    [waiting.oldest_s > WAITING_S_MAX, `an order has been waiting for ${age(waiting.oldest_s)}: orders waiting`],
+    [
+      waiting.oldest_s > WAITING_S_MAX,
+      `an order has been waiting for ${age(waiting.oldest_s)}: orders waiting`,
+    ],
     [pools.empty > 0, `${counted(pools.empty, 'pool')} empty: pool levels --low`],
     [pools.low > pools.empty, `${counted(pools.low - pools.empty, 'pool')} low: pool levels --low`],
     [paused.length > 0, `paused suppliers: ${paused.join(', ')} (suppliers resume)`],
@@ -94,11 +97,11 @@ function attentionOf(status: StoreStatus, { backups, certificate_days, token_end
       status.removals_held.length > 0,
       `removal of ${status.removals_held.join(', ')} has stopped: removals show`,
     ],
+    [status.payment_reviews > 0, `${counted(status.payment_reviews, 'payment')} to decide: topups list`],
     [
-      status.payment_reviews > 0,
-      `${counted(status.payment_reviews, 'payment')} to decide: topups list`,
+      mail.oldest_s > MAIL_S_MAX,
+      `mail has been waiting for ${age(mail.oldest_s)}: check the log of the workers`,
     ],
-    [mail.oldest_s > MAIL_S_MAX, `mail has been waiting for ${age(mail.oldest_s)}: check the log of the workers`],
     [
       (verified?.rules_violated ?? 0) > 0,
       `${counted(verified?.rules_violated ?? 0, 'rule')} violated: verify`,

@@ -78,7 +78,7 @@ export function storeCommands(program: Command, context: CommandContext): void {
 }
 
 const NO_JOURNAL =
-  'Warning: it keeps no journal of sold links. After a restore of its database it cannot be told which links it had sold: set SHOPWIRE_JOURNAL for the workers.'
+  'Warning: it keeps no journal of sold links. After a restore of its database it is unknown which links it had sold: set SHOPWIRE_JOURNAL for the workers.'
 
 function describeClosing(closing: readonly StoreWindow[], until: Date): string {
   const names = closing.map(({ id, reason }) => `${id} (${printable(reason)})`).join(', ')

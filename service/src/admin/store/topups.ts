@@ -102,9 +102,7 @@ export function topUpCommands(program: Command, context: CommandContext): void {
   topUps
     .command('owed')
     .option('--limit <n>', 'how many', parseLimit, 50)
-    .description(
-      'what refunds and disputes took back beyond the balance; these accounts are suspended',
-    )
+    .description('what refunds and disputes took back beyond the balance; these accounts are suspended')
     .action(async ({ limit }: { limit: number }, command: Command) => {
       const owed = await context.reads().listReceivables(limit)
       print(command, context, { owed }, () =>

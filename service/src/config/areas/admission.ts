@@ -43,7 +43,7 @@ export const admissionSettings = {
   ),
   SHOPWIRE_REDIS_SENTINELS: secret(
     redisUrls.describe(
-      'for SHOPWIRE_ADMISSION=redis: URLs of the sentinels that know where the master is, separated by commas, with credentials of their own',
+      'for SHOPWIRE_ADMISSION=redis: URLs of the sentinels that know where the master is, separated by commas, with their own credentials',
     ),
   ),
   SHOPWIRE_REDIS_CA: z

@@ -10,7 +10,7 @@ export const dashboardSettings = {
       error: 'must be a scheme, a host and perhaps a port, such as https://dashboard.example.com',
     })
     .optional()
-    .describe('where people open the dashboard, exactly as their browser shows it; a host name of its own'),
+    .describe('where people open the dashboard, exactly as their browser shows it; a separate host name'),
   SHOPWIRE_DASHBOARD_HOST: z.string().default('0.0.0.0').describe('address the dashboard listens on'),
   SHOPWIRE_DASHBOARD_PORT: port.default(8081).describe('port the dashboard listens on'),
   SHOPWIRE_API_URL: z

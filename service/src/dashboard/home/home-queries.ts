@@ -80,7 +80,7 @@ export const selectPlace = (db: Queryable, account_id: string) =>
       join balances b on b.account_id = a.id
      where a.id = ${account_id}`)
 
-/** Whether one of the first orders was delivered. */
+/** A delivered order among the first ones. */
 export const selectFirstDelivered = (db: Queryable, account_id: string, lookedAt: number) =>
   db.maybeOne<{ delivered_at: Date }>(sql`
     select delivered_at

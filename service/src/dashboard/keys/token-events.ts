@@ -39,9 +39,9 @@ export interface StreamStart {
   readonly request_id: string
 }
 
-const LOOK_EVERY_MS = 1_000
+const POLL_EVERY_MS = 1_000
 /** Now and then even without a sign of change: the numbers that show changes only look at the newest events. */
-const LOOK_ANYWAY_MS = 15_000
+const POLL_ALL_EVERY_MS = 15_000
 /** Shorter than the time after which the edge, and most proxies, close an idle connection. */
 const HEARTBEAT_MS = 10_000
 /** Ids follow the time at which an event was made, not the time of its commit. No transaction lasts this long. */
@@ -62,7 +62,7 @@ interface Stream extends StreamStart {
   /** The earlier events are known; until then nothing is sent. */
   isPrimed: boolean
   version: string | undefined
-  lookedMs: number
+  polledMs: number
   lastWriteMs: number
   isReady: boolean
 }
@@ -86,7 +86,7 @@ export function createTokenEvents({ db, keyring, clock, onError }: TokenEventsDe
       seen: new Set(start.last_event_id === undefined ? [] : [start.last_event_id]),
       isPrimed: false,
       version: undefined,
-      lookedMs: 0,
+      polledMs: 0,
       lastWriteMs: nowMs,
       isReady: true,
       readable: new Readable({
@@ -144,17 +144,17 @@ export function createTokenEvents({ db, keyring, clock, onError }: TokenEventsDe
     }
   }
 
-  async function lookAtChanged() {
+  async function pollChanged() {
     const accounts = [...new Set([...streams].map(({ caller }) => caller.account_id))]
     const versions = await readVersions(db, accounts)
     const byAccount = new Map(versions.map((one) => [one.account_id, `${one.orders} ${one.deliveries}`]))
     const nowMs = clock.nowMs()
     for (const stream of streams) {
       const version = byAccount.get(stream.caller.account_id)
-      const isDue = version !== stream.version || nowMs - stream.lookedMs >= LOOK_ANYWAY_MS
+      const isDue = version !== stream.version || nowMs - stream.polledMs >= POLL_ALL_EVERY_MS
       if (!stream.isPrimed) continue
       // An event that cannot be read must not hold up other streams.
-      const isDone = stream.isReady && isDue && (await look(stream).catch(reported))
+      const isDone = stream.isReady && isDue && (await poll(stream).catch(reported))
       if (isDone) stream.version = version
       if (nowMs - stream.lastWriteMs >= HEARTBEAT_MS) {
         stream.lastWriteMs = nowMs
@@ -169,7 +169,7 @@ export function createTokenEvents({ db, keyring, clock, onError }: TokenEventsDe
   }
 
   /** Returns whether there is nothing left to send for now. */
-  async function look(stream: Stream): Promise<boolean> {
+  async function poll(stream: Stream): Promise<boolean> {
     const { caller, seen } = stream
     const startedMs = clock.nowMs()
     const rows = await inAccount(db, caller.account_id, async (tx) => {
@@ -192,27 +192,27 @@ export function createTokenEvents({ db, keyring, clock, onError }: TokenEventsDe
     }
     const isDone = rows.length < EVENTS_PER_LOOK
     if (isDone) {
-      stream.lookedMs = startedMs
+      stream.polledMs = startedMs
       moveOn(stream, firstIdAt('evt', startedMs - LATE_MS_MAX))
     }
     return isDone
   }
 
-  const looking = every(
-    LOOK_EVERY_MS,
+  const polling = every(
+    POLL_EVERY_MS,
     async () => {
       if (streams.size === 0) return
       await endUnusable()
-      await lookAtChanged()
+      await pollChanged()
     },
     onError,
   )
   return {
     open,
     count: () => streams.size,
-    start: () => looking.start(),
+    start: () => polling.start(),
     async stop() {
-      await looking.stop()
+      await polling.stop()
       for (const stream of streams) end(stream)
     },
   }

@@ -28,23 +28,23 @@ export interface Live {
   stop(): Promise<void>
 }
 
-const LOOK_EVERY_MS = 1_000
+const POLL_EVERY_MS = 1_000
 /**
  * When a poll takes long, because the database is busy or very many pages are open, the pause before the next one is this many
  * times as long.
  */
-const PAUSE_PER_LOOK_TIME = 50
-const LOOK_PAUSE_MS_MAX = 5_000
+const PAUSE_PER_POLL_TIME = 50
+const POLL_PAUSE_MS_MAX = 5_000
 /**
  * A page reads again whenever it gets a hint, so this limits how often the pages of this process read. However many accounts change
  * all the time, that stays a small part of a core; each page then waits longer.
  */
-const HINTS_PER_LOOK_MAX = 20
+const HINTS_PER_POLL_MAX = 20
 /** For a page whose account changes all the time. The first changes after a quiet time are sent at once. */
 const HINT_EVERY_MS = 5_000
 const HINTS_AT_ONCE = 3
 /** A removed person is out within a second, even if another process removed them. */
-const LOOK_WHO_IS_IN_EVERY_MS = 400
+const MEMBERS_CHECK_EVERY_MS = 400
 /** Shorter than the time after which the edge, and most proxies, close an idle connection. */
 const HEARTBEAT_EVERY_MS = 15_000
 const STREAMS_PER_PERSON_MAX = 20
@@ -150,7 +150,7 @@ export function createLive({ db, clock, sessions, onError }: LiveDeps): Live {
     const nowMs = clock.nowMs()
     // The page whose last hint is the oldest comes first: a page of a quiet account does not wait for those of busy ones.
     const all = [...streams].sort((a, b) => a.hintsUsedToMs - b.hintsUsedToMs)
-    let left = HINTS_PER_LOOK_MAX
+    let left = HINTS_PER_POLL_MAX
     for (const stream of all) {
       const versions = byAccount.get(stream.member.account_id)
       if (!versions || !stream.isReady) continue
@@ -169,15 +169,15 @@ export function createLive({ db, clock, sessions, onError }: LiveDeps): Live {
     }
   }
 
-  const looking = every(
-    (tookMs) => Math.max(LOOK_EVERY_MS, Math.min(PAUSE_PER_LOOK_TIME * tookMs, LOOK_PAUSE_MS_MAX)),
+  const polling = every(
+    (tookMs) => Math.max(POLL_EVERY_MS, Math.min(PAUSE_PER_POLL_TIME * tookMs, POLL_PAUSE_MS_MAX)),
     async () => {
       if (streams.size > 0) await tellChanges()
     },
     onError,
   )
-  const lookingWhoIsIn = every(
-    LOOK_WHO_IS_IN_EVERY_MS,
+  const checkingMembers = every(
+    MEMBERS_CHECK_EVERY_MS,
     async () => {
       if (streams.size > 0) await endClosedSessions()
     },
@@ -193,11 +193,11 @@ export function createLive({ db, clock, sessions, onError }: LiveDeps): Live {
       }
     },
     start() {
-      looking.start()
-      lookingWhoIsIn.start()
+      polling.start()
+      checkingMembers.start()
     },
     async stop() {
-      await Promise.all([looking.stop(), lookingWhoIsIn.stop()])
+      await Promise.all([polling.stop(), checkingMembers.stop()])
       for (const stream of streams) end(stream)
     },
   }

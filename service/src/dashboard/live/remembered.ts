@@ -1,14 +1,14 @@
 /** Computes a value, or returns the one computed recently under the same name. */
 export type Remembered<Value> = (name: string, compute: () => Promise<Value>) => Promise<Value>
 
-/** A value is used for this many times as long as it took to compute, which limits the share of time spent on computing. */
+/** A value is reused for so long that computing takes at most this share of the time. */
 const SHARE_MAX = 0.05
 const NAMES_MAX = 5_000
 
 /**
  * A cache for what every open page requests again with every order: a small account gets fresh figures, and a very large one is not
- * summed up again before `ageMsMax`. `ageMsMin` is the minimum age, however fast the computation: for values that may be slightly
- * old. Simultaneous requests share one computation.
+ * summed up again before `ageMsMax`. With `ageMsMin` it is reused for at least that long, however fast the computation.
+ * Simultaneous requests share one computation.
  */
 export function createRemembered<Value>(ageMsMax: number, ageMsMin = 0): Remembered<Value> {
   const known = new Map<string, { readonly value: Promise<Value>; untilMs: number }>()

@@ -42,7 +42,10 @@ export async function readDelivery(
 ): Promise<DeliveryPage> {
   const event = await selectEvent(tx, account_id, event_id)
   if (!event)
-    throw refuse('not_found', 'There is no such event in this account, or it is past the retention of events.')
+    throw refuse(
+      'not_found',
+      'There is no such event in this account, or it is past the retention of events.',
+    )
   const deliveries = await selectEndpointDeliveries(tx, account_id, event_id)
   const attempts = await selectAttempts(tx, account_id, event_id, ATTEMPTS_SHOWN_MAX)
   const { created_at: event_created_at } = event

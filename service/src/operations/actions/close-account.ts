@@ -138,7 +138,8 @@ function problemsOf(account_id: string, found: Obstacles): string[] {
       `${found.requests} request(s) to suppliers are open: collect them or give them up ("shopwire-admin suppliers unsettled").`,
     found.top_ups > 0 &&
       `${found.top_ups} top-up(s) are open: confirm or reject them ("shopwire-admin topups list").`,
-    found.reviews > 0 && `${found.reviews} of its payments need a decision by an operator: see "shopwire-admin topups list".`,
+    found.reviews > 0 &&
+      `${found.reviews} of its payments need a decision by an operator: see "shopwire-admin topups list".`,
     found.owed_cents > 0 &&
       `it owes $${cents(found.owed_cents)}: collect it or write it off ("shopwire-admin topups owed").`,
     found.balance_cents > 0 &&

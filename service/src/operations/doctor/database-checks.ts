@@ -178,7 +178,9 @@ export const DATABASE_CHECKS: readonly Check[] = [
       const off = role_settings.filter((each) => each.name === 'synchronous_commit' && OFF.test(each.value))
       if (off.length > 0) return failed(`synchronous_commit is off for ${rolesOf(off)}`)
       if (value === 'off') return failed('synchronous_commit is off')
-      return value === 'local' && names !== '' ? warning('local: commits do not wait for the standby') : ok(value)
+      return value === 'local' && names !== ''
+        ? warning('local: commits do not wait for the standby')
+        : ok(value)
     },
   },
   {

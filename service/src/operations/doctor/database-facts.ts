@@ -125,7 +125,7 @@ export async function readDatabaseFacts(
            (select coalesce(json_agg(name order by name), '[]')
               from pg_settings
              where pending_restart
-               -- One that is given on the command line differs from the file for good.
+               -- A setting from the command line always differs from the file.
                and source <> 'command line') as pending_restart,
            extract(epoch from clock_timestamp() - a.last_archived_time)::float8 as archived_s_ago,
            coalesce(a.last_failed_time > coalesce(a.last_archived_time, '-infinity'), false) as archive_failed_since,

@@ -168,7 +168,7 @@ export const SETTING_CHECKS: readonly Check[] = [
     group: 'Machine',
     title: 'The programs do not run as root',
     why: 'A vulnerability in a program or one of its dependencies would give access to the whole machine.',
-    fix: 'A user of its own: User=shopwire in the systemd unit, `user:` in compose, runAsNonRoot in Kubernetes.',
+    fix: 'A separate user: User=shopwire in the systemd unit, `user:` in compose, runAsNonRoot in Kubernetes.',
     examine: (about) =>
       about.machine().isRoot ? warning('this command runs as root') : ok('an ordinary user'),
   },

@@ -189,7 +189,7 @@ export const STORE_CHECKS: readonly Check[] = [
     group: 'Encryption and secrets',
     title: 'The encryption keys are those of this database',
     why: 'With a wrong key nothing sealed can be read: API secrets, links, webhook secrets. What it seals, the right one cannot read.',
-    fix: 'Put the right keys into SHOPWIRE_ENCRYPTION_KEYS; a new key needs an id of its own. Keep a copy apart from the backups.',
+    fix: 'Put the right keys into SHOPWIRE_ENCRYPTION_KEYS; a new key needs a new id. Keep a copy apart from the backups.',
     async examine(about) {
       const { keys, activeId } = about.config().encryption
       await about.store()

@@ -39,7 +39,7 @@ export const wakeWaiting = (tx: Tx, item_id: string, links: number, limit: numbe
                order by item_id, order_id, account_id, line
                limit ${limit}) w
     ), served as materialized (
-      -- The last one may be served in part: it keeps what it gets.
+      -- The last order may be served in part: it keeps the links it gets.
       delete from waiting_lines w
        using oldest o
        where w.account_id = o.account_id
@@ -100,7 +100,7 @@ export const wakeRetrying = (tx: Tx, item_id: string) =>
 /** How many backlog jobs still wait for a worker, up to a limit, and the time by the database's clock. */
 export const readBacklogLane = (db: Queryable, limit: number) =>
   db.one<{ due: number; now: string }>(sql`
-    -- As text: a Date has no microseconds, and what was marked in this millisecond would not count.
+    -- As text: a Date has no microseconds, so rows marked in this millisecond would not count.
     select clock_timestamp()::text as now,
            (select count(*)
               from (select
@@ -108,7 +108,7 @@ export const readBacklogLane = (db: Queryable, limit: number) =>
                      where queue = ${FULFIL_QUEUE}
                        and is_failing = false
                        and is_backlog = true
-                       -- What a long-held snapshot keeps from before is not read.
+                       -- Skips the older index entries that a long-held snapshot keeps.
                        and run_at > (select clock_timestamp() - interval '1 minute')
                        and run_at <= (select clock_timestamp())
                        and (leased_until is null or leased_until <= clock_timestamp())

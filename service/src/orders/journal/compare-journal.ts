@@ -3,12 +3,12 @@ import type { Journal, SoldLink } from '../../supply/journal.ts'
 
 /** A link that was sold according to the journal, and whose delivery is missing in this database. */
 export interface LostLink extends SoldLink {
-  /** False: the delivery may have been rolled back after the link was written to the journal; this cannot be told. */
+  /** False: the delivery may have been rolled back after the link was written to the journal; which of the two is unknown. */
   readonly is_acknowledged: boolean
   /** False: the journal names several orders for it, so it is given to none. */
   readonly is_certain: boolean
   readonly where: WhereNow
-  /** The account of the order it was sold to, in this database; null when there is no such order. */
+  /** The state of the order it was sold to, in this database; null when there is no such order. */
   readonly order_status: 'paid' | 'cancelled' | null
   /** An earlier comparison has recorded it. */
   readonly is_recorded: boolean

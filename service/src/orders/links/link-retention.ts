@@ -8,9 +8,9 @@ const HOUR_MS = 3_600_000
  * Orders are checked an hour later than necessary. By then nearly all of them were delivered before the limit and their events are
  * deleted, so few have to be checked again.
  */
-const LOOK_LATER_MS = HOUR_MS
+const CHECK_LATER_MS = HOUR_MS
 /** For an order that was not delivered, or too recently. */
-const LOOK_AGAIN_MS = HOUR_MS
+const RECHECK_MS = HOUR_MS
 
 interface OrderNames {
   readonly account_ids: readonly string[]
@@ -24,7 +24,7 @@ interface OrderNames {
  * does the work.
  */
 export async function eraseOldLinks(db: Db, before: Date, nowMs: number): Promise<Removed> {
-  const looked = await db.transaction(async (tx) => {
+  const checked = await db.transaction(async (tx) => {
     const lock = await tx.maybeOne(sql`
       select looked_to
         from link_retention
@@ -37,7 +37,7 @@ export async function eraseOldLinks(db: Db, before: Date, nowMs: number): Promis
     await keepTheRest(tx, orders, nowMs)
     return next.length
   })
-  return { removed: looked ?? 0, isMore: looked !== undefined }
+  return { removed: checked ?? 0, isMore: checked !== undefined }
 }
 
 const namesOf = (orders: readonly { account_id: string; order_id: string }[]): OrderNames => ({
@@ -52,10 +52,10 @@ const nextOrders = (tx: Tx, before: Date) =>
       select account_id, id, created_at
         from orders
        where created_at > (select looked_to from link_retention)
-         and created_at < ${new Date(before.getTime() - LOOK_LATER_MS)}
+         and created_at < ${new Date(before.getTime() - CHECK_LATER_MS)}
        order by created_at
        fetch first ${ERASE_CHUNK} rows with ties
-    ), looked as (
+    ), checked as (
       update link_retention
          set looked_to = (select max(created_at) from next)
        where exists (select from next)
@@ -109,7 +109,7 @@ async function keepTheRest(tx: Tx, { account_ids, order_ids }: OrderNames, nowMs
        and l.order_id = n.order_id`)
   await tx.run(sql`
     insert into links_kept_longer (account_id, order_id, look_at)
-    select o.account_id, o.id, ${new Date(nowMs + LOOK_AGAIN_MS)}
+    select o.account_id, o.id, ${new Date(nowMs + RECHECK_MS)}
       from unnest(${account_ids}::text[], ${order_ids}::text[]) as n (account_id, order_id)
       join orders o on o.account_id = n.account_id and o.id = n.order_id
      where o.status = 'paid'

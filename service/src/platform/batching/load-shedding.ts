@@ -99,17 +99,17 @@ const MESSAGES: Readonly<Record<ShedReason, string>> = {
   late: 'The service has more requests than it can answer in time.',
 }
 
-const LOOK_EVERY_MS = 50
+const POLL_EVERY_MS = 50
 
 /** How late the event loop is: its last timer, or the next one if that is overdue already. */
 export function watchLoopLag(): { lagMs(): number; stop(): void } {
-  let dueMs = performance.now() + LOOK_EVERY_MS
+  let dueMs = performance.now() + POLL_EVERY_MS
   let lastMs = 0
   const timer = setInterval(() => {
     const nowMs = performance.now()
     lastMs = nowMs - dueMs
-    dueMs = nowMs + LOOK_EVERY_MS
-  }, LOOK_EVERY_MS)
+    dueMs = nowMs + POLL_EVERY_MS
+  }, POLL_EVERY_MS)
   timer.unref()
   return {
     lagMs: () => Math.max(lastMs, performance.now() - dueMs, 0),

@@ -119,7 +119,7 @@ export interface IdentityWatch {
   assertConfirmed(): Promise<void>
 }
 
-const LOOK_EVERY_MS = 1_000
+const POLL_EVERY_MS = 1_000
 const BATCH_MAX = 1_000
 
 export function watchDatabaseIdentity(
@@ -130,7 +130,7 @@ export function watchDatabaseIdentity(
   let problem: string | undefined
   const reminder = createReminder()
 
-  async function look() {
+  async function poll() {
     const state = await readDatabaseState(db)
     const before = problem
     problem = state.is_confirmed ? undefined : describeProblem(state)
@@ -149,7 +149,7 @@ export function watchDatabaseIdentity(
     else log.error(facts, problem)
   }
 
-  const looking = every(LOOK_EVERY_MS, look, (error) =>
+  const polling = every(POLL_EVERY_MS, poll, (error) =>
     log.warn({ err: error }, 'the identity of the database could not be read'),
   )
   const isConfirmed = batched<void, boolean>({
@@ -163,10 +163,10 @@ export function watchDatabaseIdentity(
   })
   return {
     async start() {
-      await look()
-      looking.start()
+      await poll()
+      polling.start()
     },
-    stop: () => looking.stop(),
+    stop: () => polling.stop(),
     problem: () => problem,
     async assertConfirmed() {
       if (!(await isConfirmed())) throw new Unavailable('database', new Error('not confirmed by an operator'))

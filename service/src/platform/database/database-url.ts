@@ -57,7 +57,7 @@ export function untrustedDatabase(error: unknown): UntrustedDatabase | undefined
   if (!(error instanceof Error) || error.message !== 'The server does not support SSL connections')
     return undefined
   return new UntrustedDatabase(
-    'PostgreSQL offers no TLS, and the sslmode of the database URL asks for it. Set "ssl = on" with a certificate at the server.',
+    'PostgreSQL offers no TLS, and the sslmode of the database URL requires it. Set "ssl = on" with a certificate at the server.',
     { cause: error },
   )
 }

@@ -237,7 +237,7 @@ export function openDatabase(
 
 /**
  * When the wait for a standby is cancelled, PostgreSQL reports success with a warning although the commit may not be durable. So a
- * commit with a warning has an unknown outcome. Warnings are told from notices by SQLSTATE: the severity is a word in the server's
+ * commit with a warning has an unknown outcome. Warnings are distinguished from notices by SQLSTATE: the severity is a word in the server's
  * language, and the role may not change that language.
  */
 async function certainly<Result>(client: pg.PoolClient, commit: () => Promise<Result>): Promise<Result> {

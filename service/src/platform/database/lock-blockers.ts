@@ -18,7 +18,7 @@ export interface BlockerWatch {
   stop(): Promise<void>
 }
 
-const LOOK_EVERY_MS = 100
+const POLL_EVERY_MS = 100
 
 /**
  * Finds out, over a separate connection, which sessions block the session with this pid. It has to poll while the session waits:
@@ -53,7 +53,7 @@ export async function watchBlockers(url: string, pid: number): Promise<BlockerWa
       .finally(() => {
         looking = undefined
       })
-  }, LOOK_EVERY_MS)
+  }, POLL_EVERY_MS)
   return {
     latest: () => latest,
     async stop() {

@@ -59,7 +59,7 @@ export function createSnapshotWatch({
     const { kind, name, application_name, role, state } = holder
     log.warn(
       { holder: kind, name, application_name, role, state, held_s: Math.round(ageMs / 1_000) },
-      'a session holds an old snapshot: rows that were deleted or changed since cannot be removed. A backup ends by itself; ' +
+      'a session holds an old snapshot: rows that were deleted or changed since cannot be removed. A backup ends on its own; ' +
         'end a forgotten session with pg_terminate_backend, a prepared transaction with rollback prepared, an unused slot with ' +
         'pg_drop_replication_slot',
     )

@@ -3,8 +3,8 @@ import { type ClaimedJob, claimJobs, type Lane, LEASE_MS } from './jobs.ts'
 
 /** How far back a claim looks for jobs that became due earlier and were committed later. */
 const COMMIT_MS_MAX = 3_000
-const LOOK_AT_ALL_EVERY_MS = 5_000
-const LOOK_AT_ALL_EVERY_MS_MAX = 30_000
+const FULL_SCAN_EVERY_MS = 5_000
+const FULL_SCAN_EVERY_MS_MAX = 30_000
 /** A full scan takes at most this share of the time, up to the longest pause. */
 const SHARE_OF_TIME = 1 / 100
 
@@ -23,20 +23,20 @@ export function createClaimWindow(
   monotonicMs = () => performance.now(),
 ) {
   let after: Date | undefined
-  let lookAtAllMs = Number.NEGATIVE_INFINITY
+  let fullScanMs = Number.NEGATIVE_INFINITY
 
   return async function claim(limit: number): Promise<readonly ClaimedJob[]> {
     const startedMs = monotonicMs()
-    const isLookAtAll = startedMs >= lookAtAllMs
+    const isFullScan = startedMs >= fullScanMs
     const { jobs, asOf } = await claimJobs(db, queue, lane, {
       limit,
       leaseMs: LEASE_MS,
-      after: isLookAtAll ? undefined : after,
+      after: isFullScan ? undefined : after,
     })
-    if (isLookAtAll) {
+    if (isFullScan) {
       const endedMs = monotonicMs()
-      const pauseMs = Math.max(LOOK_AT_ALL_EVERY_MS, (endedMs - startedMs) / SHARE_OF_TIME)
-      lookAtAllMs = endedMs + Math.min(pauseMs, LOOK_AT_ALL_EVERY_MS_MAX)
+      const pauseMs = Math.max(FULL_SCAN_EVERY_MS, (endedMs - startedMs) / SHARE_OF_TIME)
+      fullScanMs = endedMs + Math.min(pauseMs, FULL_SCAN_EVERY_MS_MAX)
     }
     // The oldest come first: with fewer than requested, all due jobs were claimed; otherwise all up to the last one.
     const reached =

@@ -139,7 +139,7 @@ interface ClockRecord {
   readonly accepted: number
 }
 
-/** How far the clock is from where it should be, as far as this can be told. */
+/** How far the clock is from where it should be, as far as this is known. */
 function jumpOf(
   reading: Reading,
   trusted: Trusted | undefined,
@@ -253,7 +253,7 @@ function describeJump(jumpMs: number): string {
   const minutes = Math.round(Math.abs(jumpMs) / 60_000)
   return (
     `the clock of the database is ${minutes} minutes ${jumpMs > 0 ? 'ahead of' : 'behind'} the time that it should show. ${HELD} If the clock is wrong, set it ` +
-    'right, and work goes on by itself. If it is right now, or the store was away for that long: shopwire-admin clock accept --reason …'
+    'right, and work continues automatically. If it is right now, or the store was down for that long:  shopwire-admin clock accept --reason …'
   )
 }
 

@@ -52,7 +52,7 @@ export function jobMetrics(registry: MetricRegistry, queues: readonly string[]) 
       name: 'shopwire_queue_jobs',
       help: 'Jobs in the database: due, leased by a worker, scheduled for later, parked until something changes, or dead letters.',
       action:
-        'A growing "due": start workers, or check what they do. "parked" orders wait for stock or for a person. "dead": shopwire-admin jobs dead.',
+        'A growing "due": start workers, or check what they do. "parked" orders wait for stock or for an operator. "dead": shopwire-admin jobs dead.',
       labels: { queue: queues, state: JOB_STATES },
     }),
     queueOldestDue: registry.readings(WORKER, {

@@ -58,7 +58,7 @@ export const readWorkers = (db: Queryable) =>
                       and max(reported_at) < clock_timestamp() - ${SILENT_S_MAX}::integer * interval '1 s'
                       and max(reported_at) > clock_timestamp() - ${MISSED_FOR_S}::integer * interval '1 s', false) as is_missing
       from (select seen_at,
-                   -- A worker that stopped in order may be starting again: it is missed as late as one that was killed.
+                   -- A worker that stopped in order may be starting again, so it counts as missing as late as a killed one.
                    greatest(seen_at, stopped_at) as reported_at,
                    -- A time in the future was written before the clock of the database was set back.
                    stopped_at is null

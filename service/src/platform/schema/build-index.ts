@@ -12,7 +12,7 @@ export interface BuildOptions {
   report(line: string): void
 }
 
-const LOOK_EVERY_MS = 500
+const POLL_EVERY_MS = 500
 const REPORT_EVERY_MS = 10_000
 const STATEMENT =
   /^(create|drop)\s+(?:unique\s+)?index\s+concurrently\s+(if\s+(?:not\s+)?exists\s+)?(\w+)(?:\s+on\s+(\w+))?/i
@@ -62,7 +62,7 @@ export function readStatement({ name: fileName, text }: Pick<Migration, 'name' |
     throw new Error(
       `Migration ${fileName} runs outside a transaction and must hold exactly one statement: "create index concurrently <name> on <table> …" ` +
         '(without "if not exists", which would keep an unfinished index) or "drop index concurrently if exists <name>". ' +
-        'Put everything else into files of their own.',
+        'Put everything else into separate files.',
     )
   }
   return { statement, isDrop, name, table }
@@ -146,7 +146,7 @@ async function watchBuild(file: Migration, { url, pid, patienceMs, report }: Bui
       .finally(() => {
         looking = undefined
       })
-  }, LOOK_EVERY_MS)
+  }, POLL_EVERY_MS)
   return {
     stoppedBecause: () => stopped,
     async stop() {

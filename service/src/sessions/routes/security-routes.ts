@@ -103,7 +103,10 @@ export function securityRoutes(context: IdentityContext): Pick<IdentityArea<Rout
       const caller = await requireCaller(context, call)
       const accounts = await selectAccountsOf(db, caller.person.id)
       if (!accounts.some(({ id }) => id === call.body.account_id))
-        throw refuse('not_found', 'You are not a member of that account. Reload the page for the list of your accounts.')
+        throw refuse(
+          'not_found',
+          'You are not a member of that account. Reload the page for the list of your accounts.',
+        )
       await setSessionAccount(db, caller.session_id, call.body.account_id)
       return { reply: DONE }
     },
