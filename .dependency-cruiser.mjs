@@ -14,17 +14,31 @@ const LAYERS = [
 const WORKSPACES = {
   contract: [],
   docs: ['contract'],
-  engines: [],
-  harness: ['contract', 'engines'],
+  'test-kit': ['contract'],
   service: ['contract'],
   sdk: ['contract'],
   cli: ['contract', 'sdk', 'emulator'],
-  emulator: ['contract', 'engines', 'service'],
+  emulator: ['contract', 'test-kit', 'service'],
   examples: ['sdk'],
-  e2e: ['contract', 'engines', 'harness', 'proof', 'sdk', 'emulator', 'cli'],
-  proof: ['contract', 'engines', 'harness'],
-  tools: ['contract', 'engines', 'sdk', 'service'],
+  tests: ['contract', 'test-kit', 'conformance', 'bench', 'sdk', 'emulator', 'cli'],
+  conformance: ['test-kit'],
+  bench: ['contract', 'test-kit'],
+  tools: ['contract', 'test-kit', 'sdk', 'service'],
   web: ['contract'],
+}
+
+/** folder of test-kit/ → those of its folders it may import. */
+const TEST_KIT = {
+  servers: [],
+  clocks: [],
+  requests: [],
+  invariants: [],
+  systems: ['servers', 'requests'],
+  pages: ['servers', 'systems'],
+  proxies: ['servers', 'systems', 'pages', 'receivers'],
+  receivers: ['servers', 'systems', 'proxies'],
+  people: ['servers', 'systems', 'requests', 'invariants', 'proxies', 'receivers'],
+  shops: ['servers', 'systems', 'requests', 'invariants', 'pages', 'proxies', 'receivers', 'people'],
 }
 
 const layerOf = (folder) => LAYERS.findIndex((folders) => folders.includes(folder))
@@ -53,10 +67,23 @@ const workspaces = Object.entries(WORKSPACES).map(([folder, allowed]) => {
       'Run the other part as a process, or move what both need into contract/.',
     from: {
       path: `^${folder}/`,
-      // Tests may start what the shipped code may not know: private engines, an emulator, a client.
+      // Tests may start what the shipped code may not know: private servers, an emulator, a client.
       pathNot: `^${folder}/(test|testing)/`,
     },
     to: { path: `^(${others.join('|')})/` },
+  }
+})
+
+const testKit = Object.entries(TEST_KIT).map(([folder, allowed]) => {
+  const others = Object.keys(TEST_KIT).filter((other) => other !== folder && !allowed.includes(other))
+  return {
+    name: `test-kit-${folder}`,
+    severity: 'error',
+    comment:
+      `test-kit/${folder}/ may import ${allowed.length > 0 ? allowed.join(' and ') : 'no other folder of the kit'}. ` +
+      'Move the shared part into a folder that both may import.',
+    from: { path: `^test-kit/${folder}/` },
+    to: { path: `^test-kit/(${others.join('|')})/` },
   }
 })
 
@@ -64,6 +91,22 @@ export default {
   forbidden: [
     ...layers,
     ...workspaces,
+    ...testKit,
+    {
+      name: 'servers-stand-alone',
+      severity: 'error',
+      comment: 'The emulator is published with test-kit/servers/. It may need Node and nothing else.',
+      from: { path: '^test-kit/servers/' },
+      to: { pathNot: '^test-kit/servers/', dependencyTypesNot: ['core'] },
+    },
+    {
+      name: 'only-tests-start-more-than-servers',
+      severity: 'error',
+      comment:
+        'The emulator and tools/ start private servers by @shopwire/test-kit/servers. The rest of the kit is for tests and benchmarks.',
+      from: { path: '^(emulator|tools)/', pathNot: '^(emulator|tools)/test/' },
+      to: { path: '^test-kit/', pathNot: '^test-kit/servers/' },
+    },
     {
       name: 'no-circles',
       severity: 'error',
@@ -171,7 +214,7 @@ export default {
       name: 'no-test-code-shipped',
       severity: 'error',
       comment: 'Shipped code must not depend on tests. Move what it needs into src/.',
-      from: { path: '^(contract|engines|service|sdk|cli|emulator)/(src|bin)/' },
+      from: { path: '^((contract|service|sdk|cli|emulator)/(src|bin)|test-kit/servers)/' },
       to: { path: '/(test|testing)/' },
     },
     {
@@ -179,8 +222,7 @@ export default {
       severity: 'error',
       comment:
         'packaging/ makes packages and tries them; it is in none of them. Call it from build.ts or from a test.',
-      // The harness starts what the image starts, and is in no package itself.
-      from: { path: '/(src|bin)/', pathNot: '^harness/' },
+      from: { path: '/(src|bin)/' },
       to: { path: '^packaging/' },
     },
     {

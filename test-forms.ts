@@ -5,101 +5,106 @@
  */
 export const IS_SHORT = process.env.SHOPWIRE_E2E_SHORT === '1'
 
-/** Left out of the short form: why it may be, and what still tests that kind there. proof/test/test-forms.test.ts checks the list. */
+/** Left out of the short form: why it may be, and what still tests that kind there. tools/test/test-forms.test.ts checks the list. */
 export const FULL_ONLY: Readonly<Record<string, string>> = {
   'cli/test/doctor.test.ts':
-    'every fault that it can find; e2e/golive.test.ts is the same kind of check, and the service tests its own doctor',
+    'every fault that it can find; tests/callers/golive.test.ts is the same kind of check, and the service tests its own doctor',
   'emulator/test/database-image.test.ts':
     'the image that the emulator starts from; package.test.ts starts from it as users do',
   'emulator/test/operator.test.ts':
-    "the operator's commands on the emulator; e2e/admin.test.ts runs them on a store",
+    "the operator's commands on the emulator; tests/operating/admin.test.ts runs them on a store",
   'emulator/test/process.test.ts':
-    'how the program starts and stops; package.test.ts starts it from its package, and e2e/five-minutes.test.ts by its page',
-  'engines/test/postgres.test.ts': 'ways to start a server; every e2e test starts one and stops it',
-  'engines/test/reaper.test.ts': 'kills programs that start engines; every e2e test ends its own',
-  'engines/test/redis-cluster.test.ts':
-    'e2e/redis-loss.test.ts and service/test/access start clusters and fail them over',
+    'how the program starts and stops; package.test.ts starts it from its package, and tests/documentation/five-minutes.test.ts by its page',
+  'test-kit/test/postgres.test.ts': 'ways to start a server; every e2e test starts one and stops it',
+  'test-kit/test/reaper.test.ts': 'kills programs that start engines; every e2e test ends its own',
+  'test-kit/test/redis-cluster.test.ts':
+    'tests/engines/redis-loss.test.ts and service/test/access start clusters and fail them over',
   'service/test/access/redis-secured.test.ts':
     'Redis with TLS and users in three arrangements; admission.test.ts tests what is stored there',
   'service/test/supply/schedules.test.ts':
     'random schedules of suppliers; fulfilment.test.ts has the ones that people thought of',
-  'e2e/backups.test.ts': 'restores by pgBackRest; restores.test.ts restores a base backup',
-  'e2e/clock-drill.test.ts':
+  'tests/backups/backups.test.ts': 'restores by pgBackRest; restores.test.ts restores a base backup',
+  'tests/engines/clock-drill.test.ts':
     'clocks of workers and database a day and a year off; service/test/platform/clock-watch tests the rule',
-  'e2e/clock-skew.test.ts': 'the window of accepted times is tested in service/test/access',
-  'e2e/dashboard-screens.test.ts':
+  'tests/access/clock-skew.test.ts': 'the window of accepted times is tested in service/test/access',
+  'tests/dashboard/dashboard-screens.test.ts':
     'every screen in every width; dashboard.test.ts visits them in its journeys',
-  'e2e/dashboard-sign-in.test.ts':
+  'tests/dashboard/dashboard-sign-in.test.ts':
     'rarer ways to sign in; dashboard.test.ts signs in by password and app and by passkey',
-  'e2e/database-waits.test.ts': 'waits for deadlines of 10 s; postgres-loss.test.ts kills the server',
-  'e2e/dev.test.ts':
+  'tests/engines/database-waits.test.ts':
+    'waits for deadlines of 10 s; postgres-loss.test.ts kills the server',
+  'tests/installing/dev.test.ts':
     'makes the whole demo three times; five-minutes.test.ts is the page that newcomers follow',
-  'e2e/docs-portal.test.ts': 'builds the portal; docs.test.ts runs the code on its pages',
-  'e2e/emulator-conformance.test.ts':
+  'tests/documentation/docs-portal.test.ts': 'builds the portal; docs.test.ts runs the code on its pages',
+  'tests/contract/emulator-conformance.test.ts':
     'the kit on the emulator; conformance.test.ts runs it on the service, which the emulator is made of',
-  'e2e/emulator-page.test.ts':
+  'tests/callers/emulator-page.test.ts':
     "the emulator's page in a browser; dashboard.test.ts is in one too, and emulator/test tests what the page asks for",
-  'e2e/examples.test.ts': 'sdk.test.ts buys with the same client',
-  'e2e/first-day.test.ts': 'a page of commands; disputes.test.ts plays another one in the same console',
-  'e2e/forged-flood.test.ts':
+  'tests/callers/examples.test.ts': 'sdk.test.ts buys with the same client',
+  'tests/documentation/first-day.test.ts':
+    'a page of commands; disputes.test.ts plays another one in the same console',
+  'tests/access/forged-flood.test.ts':
     'a flood; overload.test.ts is another, and service/test/access/forged-requests a smaller one',
-  'e2e/golive-ways.test.ts': '47 broken shops; golive.test.ts runs every scenario on one that works',
-  'e2e/incidents.test.ts':
+  'tests/callers/golive-ways.test.ts':
+    '47 broken shops; golive.test.ts runs every scenario on one that works',
+  'tests/operating/incidents.test.ts':
     'ten incidents of the runbooks; restores.test.ts and encryption-keys.test.ts do what two of them say',
-  'e2e/key-rotation.test.ts':
+  'tests/secrets/key-rotation.test.ts':
     'a new key under load; encryption-keys.test.ts re-encrypts, and the service tests how',
-  'e2e/observability.test.ts': 'waits for metrics to come and go; monitoring.test.ts scrapes them',
-  'e2e/postman.test.ts':
+  'tests/operating/observability.test.ts':
+    'waits for metrics to come and go; monitoring.test.ts scrapes them',
+  'tests/contract/postman.test.ts':
     'installs newman, 66 MB, from the registry; contract/test/published.test.ts runs the script of the collection',
-  'e2e/proxies.test.ts':
+  'tests/load/proxies.test.ts':
     'real proxies in front; service/test/edge/framing and targets send such messages to the API itself',
-  'e2e/rate.test.ts':
+  'tests/access/rate.test.ts':
     'waits for whole windows of 60 s; service/test/access/admission tests all three stores with a clock of its own',
-  'e2e/rolling-upgrade.test.ts':
+  'tests/installing/rolling-upgrade.test.ts':
     'behind HAProxy, by script; rolling-migration.test.ts upgrades and rolls back under load',
-  'e2e/sockets.test.ts': 'a thousand sockets; service/test/edge/slow-and-large and connections hold a few',
-  'e2e/traces.test.ts': 'spans of real programs; service/test/platform tests how they are made',
-  'e2e/worker.test.ts': 'waits for drains and leases; worker-kills.test.ts kills workers',
-  'e2e/rig/misbehaving.test.ts':
+  'tests/load/sockets.test.ts':
+    'a thousand sockets; service/test/edge/slow-and-large and connections hold a few',
+  'tests/operating/traces.test.ts': 'spans of real programs; service/test/platform tests how they are made',
+  'tests/orders/worker.test.ts': 'waits for drains and leases; worker-kills.test.ts kills workers',
+  'tests/webhooks/rig/misbehaving.test.ts':
     'receivers that hang until their deadlines; arrivals.test.ts has healthy ones',
-  'e2e/rig/name-servers.test.ts': 'name servers that hang until their deadlines',
-  'e2e/rig/observability.test.ts': 'waits for metrics to come and go',
+  'tests/webhooks/rig/name-servers.test.ts': 'name servers that hang until their deadlines',
+  'tests/webhooks/rig/observability.test.ts': 'waits for metrics to come and go',
 }
 
 /** Files of which the short form leaves out some tests, by `skipIf(IS_SHORT)`: why, and what still tests that kind there. */
 export const FULL_ONLY_TESTS: Readonly<Record<string, string>> = {
-  'e2e/ci-verdict.test.ts': 'more verdicts by the same program; a flaky test and a broken one stay',
-  'e2e/dashboard.test.ts':
+  'tests/ci/ci-verdict.test.ts': 'more verdicts by the same program; a flaky test and a broken one stay',
+  'tests/dashboard/dashboard.test.ts':
     'money, events and members; sign-in, a key and an order stay, and service/test/dashboard tests the others without a browser',
-  'e2e/golive.test.ts':
+  'tests/callers/golive.test.ts':
     'shops that fail; every scenario on one that works stays, and cli/test/golive tests the reports',
-  'e2e/listen.test.ts':
+  'tests/webhooks/listen.test.ts':
     'links, a restart, orders prove; forwarding and a revoked token stay, and service/test/dashboard/tokens tests the rest',
-  'e2e/redis-loss.test.ts':
+  'tests/engines/redis-loss.test.ts':
     'other ways to the same loss; a killed, a restored, a frozen and a failed-over Redis stay, and both engines killed together',
-  'e2e/restores.test.ts': 'standbys and a dump; a base backup, which loses the most orders, stays',
+  'tests/backups/restores.test.ts': 'standbys and a dump; a base backup, which loses the most orders, stays',
 }
 
 /** Of every kind of test the short form keeps at least these. */
 export const KEPT: Readonly<Record<string, string>> = {
-  'the first commands of a visitor': 'e2e/five-minutes.test.ts',
+  'the first commands of a visitor': 'tests/documentation/five-minutes.test.ts',
   'a package': 'emulator/test/package.test.ts',
-  'a release': 'e2e/release.test.ts',
-  'the image': 'e2e/image.test.ts',
-  'an upgrade under load': 'e2e/rolling-migration.test.ts',
-  'a restore': 'e2e/restores.test.ts',
-  'PostgreSQL and the API killed': 'e2e/kill-points.test.ts',
-  'PostgreSQL lost': 'e2e/postgres-loss.test.ts',
-  'a worker killed': 'e2e/worker-kills.test.ts',
-  'Redis lost': 'e2e/redis-loss.test.ts',
-  'races for money': 'e2e/orders-races.test.ts',
-  'a revoked key': 'e2e/revoke.test.ts',
-  'a flood': 'e2e/overload.test.ts',
-  'webhooks in a network of their own': 'e2e/webhooks.test.ts',
-  'webhooks and killed workers': 'e2e/webhooks-untimed.test.ts',
-  'a browser': 'e2e/dashboard.test.ts',
-  'the whole interface': 'e2e/conformance.test.ts',
-  'every invariant': 'proof/test/invariants.test.ts',
+  'a release': 'tests/installing/release.test.ts',
+  'the image': 'tests/installing/image.test.ts',
+  'an upgrade under load': 'tests/installing/rolling-migration.test.ts',
+  'a restore': 'tests/backups/restores.test.ts',
+  'PostgreSQL and the API killed': 'tests/orders/kill-points.test.ts',
+  'PostgreSQL lost': 'tests/engines/postgres-loss.test.ts',
+  'a worker killed': 'tests/orders/worker-kills.test.ts',
+  'Redis lost': 'tests/engines/redis-loss.test.ts',
+  'races for money': 'tests/orders/orders-races.test.ts',
+  'a revoked key': 'tests/access/revoke.test.ts',
+  'a flood': 'tests/load/overload.test.ts',
+  'webhooks in a network of their own': 'tests/webhooks/webhooks.test.ts',
+  'webhooks and killed workers': 'tests/webhooks/webhooks-untimed.test.ts',
+  'a browser': 'tests/dashboard/dashboard.test.ts',
+  'the whole interface': 'tests/contract/conformance.test.ts',
+  'every invariant': 'tests/invariants/invariants.test.ts',
 }
 
 /** The patterns that a vitest project excludes in this form, named from its folder. */

@@ -1,86 +1,86 @@
-import { basename } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { excludedFrom } from './test-forms.ts'
 
 const SECOND = 1_000
 /**
- * Of e2e: no clock decides in these, or its bounds leave room for a neighbour, so three of them run side by side, because much of it is waiting. Those that start dozens of
+ * Of tests/: no clock decides in these, or its bounds leave room for a neighbour, so three of them run side by side, because much of it is waiting. Those that start dozens of
  * processes are not among them: beside them a neighbour may wait for seconds, and two of them are not faster than one after the other.
  */
 const UNHURRIED = [
-  'admin',
-  'backups',
-  'ci-verdict',
-  'conformance',
-  'crash',
-  'dashboard',
-  'dashboard-screens',
-  'dashboard-sign-in',
-  'disk-full',
-  'disputes',
-  'docs',
-  'docs-portal',
-  'documented',
-  'emulator-conformance',
-  'emulator-page',
-  'encryption-keys',
-  'examples',
-  'first-day',
-  'five-minutes',
-  'golive',
-  'golive-ways',
-  'image',
-  'incidents',
-  'lifecycle',
-  'listen',
-  'monitoring',
-  'observability',
-  'pool-load',
-  'postman',
-  'proxies',
-  'rate',
-  'release',
-  'replay',
-  'restores',
-  'revoke',
-  'revoke-crash',
-  'schema',
-  'sdk',
-  'secrets',
-  'traces',
-  'webhooks-untimed',
-  'worker',
+  'access/rate',
+  'access/replay',
+  'access/revoke',
+  'access/revoke-crash',
+  'backups/backups',
+  'backups/restores',
+  'callers/emulator-page',
+  'callers/examples',
+  'callers/golive',
+  'callers/golive-ways',
+  'callers/sdk',
+  'ci/ci-verdict',
+  'contract/conformance',
+  'contract/documented',
+  'contract/emulator-conformance',
+  'contract/postman',
+  'dashboard/dashboard',
+  'dashboard/dashboard-screens',
+  'dashboard/dashboard-sign-in',
+  'documentation/docs',
+  'documentation/docs-portal',
+  'documentation/first-day',
+  'documentation/five-minutes',
+  'engines/disk-full',
+  'installing/crash',
+  'installing/image',
+  'installing/lifecycle',
+  'installing/release',
+  'installing/schema',
+  'load/proxies',
+  'operating/admin',
+  'operating/incidents',
+  'operating/monitoring',
+  'operating/observability',
+  'operating/traces',
+  'orders/disputes',
+  'orders/pool-load',
+  'orders/worker',
+  'secrets/encryption-keys',
+  'secrets/secrets',
+  'webhooks/listen',
+  'webhooks/webhooks-untimed',
 ].map((name) => `${name}.test.ts`)
 /** Of those the longest, from the longest on. One that began last would run on alone when all others have ended, with an idle core beside it. */
 const LONGEST = [
-  'conformance',
-  'five-minutes',
-  'webhooks-untimed',
-  'restores',
-  'dashboard',
-  'admin',
-  'secrets',
-  'encryption-keys',
-  'first-day',
-  'proxies',
+  'contract/conformance',
+  'documentation/five-minutes',
+  'webhooks/webhooks-untimed',
+  'backups/restores',
+  'dashboard/dashboard',
+  'operating/admin',
+  'secrets/secrets',
+  'secrets/encryption-keys',
+  'documentation/first-day',
+  'load/proxies',
 ].map((name) => `${name}.test.ts`)
 /** Otherwise as vitest does it: by how long each took the last time, which a fresh clone does not know. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId, project }: TestSpecification) => {
-      const place = project.name === 'e2e-unhurried' ? LONGEST.indexOf(basename(moduleId)) : -1
+      const isHere = (name: string) => moduleId.endsWith(`/tests/${name}`)
+      const place = project.name === 'tests-unhurried' ? LONGEST.findIndex(isHere) : -1
       return place < 0 ? LONGEST.length : place
     }
     return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b))
   }
 }
 /** Bundles the service's programs, of which these tests start about a thousand. */
-const globalSetup = [new URL('./e2e/global-setup.ts', import.meta.url).pathname]
+const globalSetup = [new URL('./tests/global-setup.ts', import.meta.url).pathname]
 /** A condition may take long on a busy machine; one that never becomes true still fails well before the test times out. */
 const expectation = { poll: { timeout: 15 * SECOND } }
 
-/** Contract, engines and sdk stand alone; the service's tests share one private PostgreSQL and Redis; proof and e2e run programs. */
+/** Those of a folder are its project. The service's tests share one private PostgreSQL and Redis; those in tests/ run programs. */
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
@@ -89,10 +89,10 @@ export default defineConfig({
       { test: { name: 'contract', root: 'contract', include: ['test/**/*.test.ts'], isolate: false } },
       {
         test: {
-          name: 'engines',
-          root: 'engines',
+          name: 'test-kit',
+          root: 'test-kit',
           include: ['test/**/*.test.ts'],
-          exclude: excludedFrom('engines'),
+          exclude: excludedFrom('test-kit'),
           testTimeout: 60 * SECOND,
           expect: expectation,
         },
@@ -140,25 +140,35 @@ export default defineConfig({
           expect: expectation,
         },
       })),
-      {
+      ...['bench', 'conformance', 'deploy', 'docs', 'tools'].map((name) => ({
         test: {
-          name: 'proof',
-          expect: expectation,
-          root: 'proof',
+          name,
+          root: name,
           include: ['test/**/*.test.ts'],
           isolate: false,
           testTimeout: 60 * SECOND,
+          expect: expectation,
+        },
+      })),
+      {
+        test: {
+          name: 'invariants',
+          root: 'tests/invariants',
+          include: ['*.test.ts'],
+          isolate: false,
+          testTimeout: 60 * SECOND,
+          expect: expectation,
         },
       },
       { test: { name: 'web', root: 'web', include: ['test/**/*.test.ts'], testTimeout: 60 * SECOND } },
       {
-        // Started by e2e/webhooks.test.ts and webhooks-untimed.test.ts, in a network of its own.
+        // Started by webhooks.test.ts and webhooks-untimed.test.ts, in a network of its own.
         test: {
           name: 'rig',
           expect: expectation,
-          root: 'e2e/rig',
+          root: 'tests/webhooks/rig',
           include: ['*.test.ts'],
-          exclude: excludedFrom('e2e/rig'),
+          exclude: excludedFrom('tests/webhooks/rig'),
           globalSetup,
           testTimeout: 120 * SECOND,
           hookTimeout: 180 * SECOND,
@@ -169,10 +179,10 @@ export default defineConfig({
       },
       {
         test: {
-          name: 'e2e',
-          root: 'e2e',
-          include: ['*.test.ts'],
-          exclude: [...UNHURRIED, ...excludedFrom('e2e')],
+          name: 'tests',
+          root: 'tests',
+          include: ['*/*.test.ts'],
+          exclude: ['invariants/*', ...UNHURRIED, ...excludedFrom('tests')],
           globalSetup,
           expect: expectation,
           testTimeout: 240 * SECOND,
@@ -184,10 +194,10 @@ export default defineConfig({
       },
       {
         test: {
-          name: 'e2e-unhurried',
-          root: 'e2e',
+          name: 'tests-unhurried',
+          root: 'tests',
           include: UNHURRIED,
-          exclude: excludedFrom('e2e'),
+          exclude: excludedFrom('tests'),
           globalSetup,
           expect: expectation,
           testTimeout: 240 * SECOND,

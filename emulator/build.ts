@@ -38,7 +38,7 @@ await build({
     index: './src/index.ts',
     emulator: './bin/emulator.ts',
     // Runs as a separate process; the code that starts it expects it beside itself.
-    reaper: '../engines/src/processes/reaper.ts',
+    reaper: '../test-kit/servers/processes/reaper.ts',
   },
   format: ['esm'],
   target: 'node22',

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { type DevAccess, openDevAccess } from '@shopwire/service/dev-access'
 import {
   findNpm,
   type Postgres,
@@ -9,8 +10,7 @@ import {
   provisionDatabase,
   startPostgres,
   startRedis,
-} from '@shopwire/engines'
-import { type DevAccess, openDevAccess } from '@shopwire/service/dev-access'
+} from '@shopwire/test-kit/servers'
 import type { DemoHistory } from './demo/history.ts'
 import { LANTERN } from './demo/lantern-games.ts'
 import { peopleShown } from './demo/people.ts'

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { dashboardOpenApiText, openApiText, postmanText } from '@shopwire/contract/published'
-import { findPostgres, provisionDatabase, startPostgres } from '@shopwire/engines'
+import { findPostgres, provisionDatabase, startPostgres } from '@shopwire/test-kit/servers'
 import { chartOutputs } from './chart/outputs.ts'
 import type { Setting } from './chart/values-schema.ts'
 import { DASHBOARDS } from './monitoring/dashboards.ts'
@@ -187,11 +187,11 @@ interface Sentence {
 
 /** How many checks prove the sentences of each section, and what no check can prove. */
 async function conformancePage(): Promise<string> {
-  const printed = execFileSync(process.execPath, ['proof/conformance/run.ts', '--list'], { encoding: 'utf8' })
+  const printed = execFileSync(process.execPath, ['conformance/run.ts', '--list'], { encoding: 'utf8' })
   const checks = (JSON.parse(printed) as { checks: { id: string; proves: string[] }[] }[]).flatMap(
     (group) => group.checks,
   )
-  const sentences = JSON.parse(await readFile('proof/conformance/sentences.json', 'utf8')) as Sentence[]
+  const sentences = JSON.parse(await readFile('conformance/sentences.json', 'utf8')) as Sentence[]
   const rows = [...Map.groupBy(sentences, ({ section }) => section)].map(([section, some]) => {
     const ids = new Set(some.map(({ id }) => id))
     const proofs = checks.filter(({ proves }) => proves.some((id) => ids.has(id)))
@@ -199,13 +199,13 @@ async function conformancePage(): Promise<string> {
   })
   const open = sentences.filter(({ not_checkable }) => not_checkable !== undefined)
   return [
-    '<!-- Made by "npm run generate" from proof/conformance; do not edit. -->',
+    '<!-- Made by "npm run generate" from conformance; do not edit. -->',
     '# Conformance',
     '',
     `${checks.length} checks test a server against the interface, sentence by sentence, and against our documented choices where the`,
     'interface leaves room. `npm run conformance` runs them against a private service on both admission stores, or with',
-    '`--base-url` against any server ([proof/conformance](../proof/conformance/README.md)).',
-    '`npm run conformance -- --list` prints every check with the sentences of `proof/conformance/sentences.json` that it',
+    '`--base-url` against any server ([conformance](../conformance/README.md)).',
+    '`npm run conformance -- --list` prints every check with the sentences of `conformance/sentences.json` that it',
     'proves. A check may prove several sentences.',
     '',
     '| Section | Sentences | Checks |',

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
-import { findPostgres, provisionDatabase, startPostgres } from '@shopwire/engines'
+import { findPostgres, provisionDatabase, startPostgres } from '@shopwire/test-kit/servers'
 
 /**
  * Prints what the catalogue says about a new database, one sorted line for each fact: `node tools/schema-facts.ts > facts.txt`. Two such

@@ -2,7 +2,7 @@
 import { access, constants, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
-import { findNpm, type Npm } from '@shopwire/engines'
+import { findNpm, type Npm } from '@shopwire/test-kit/servers'
 import { ArgumentError, type Arguments, HELP, readArguments, whyNotThisNode } from '../src/arguments.ts'
 import type { Emulator } from '../src/index.ts'
 

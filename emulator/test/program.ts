@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { PROCESSES } from '@shopwire/engines'
+import { PROCESSES } from '@shopwire/test-kit/servers'
 
 /** Half of a start is compiling the sources; git ignores this folder. */
 const COMPILE_CACHE = fileURLToPath(new URL('../../.data/compile-cache', import.meta.url))

@@ -8,7 +8,7 @@ import { createMetrics } from '../src/programs/metrics.ts'
 
 /**
  * A worker whose jobs only record that they ran: node bench-queue-worker.ts <settings file>. `npm run bench -- queue` starts and
- * kills it; the settings and the answers are those of proof/bench/queue/worker-frame.ts.
+ * kills it; the settings and the answers are those of bench/queue/worker-frame.ts.
  */
 const { url, port, slots, connections } = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as {
   readonly url: string

@@ -1,4 +1,8 @@
-import type { StripePayment, StripeReversal, StripeSession } from '@shopwire/harness'
+import type {
+  StripePayment,
+  StripeReversal,
+  StripeSession,
+} from '@shopwire/test-kit/receivers/stripe-merchant'
 import { Refusal } from '../src/platform/trouble.ts'
 import type { FundingShop } from './funding.ts'
 import type { Random } from './random.ts'

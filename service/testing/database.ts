@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { changeUrls, databaseGrants, type ProvisionedDatabase } from '@shopwire/engines'
+import { changeUrls, databaseGrants, type ProvisionedDatabase } from '@shopwire/test-kit/servers'
 import pg from 'pg'
 import { inject } from 'vitest'
 import { type Db, openDatabase } from '../src/platform/database/db.ts'

@@ -1,6 +1,7 @@
 import { createSecretKey, randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
-import { type StripeReversal, type StripeSession, startStripe } from '@shopwire/harness'
+import { startStripe } from '@shopwire/test-kit/receivers/stripe'
+import type { StripeReversal, StripeSession } from '@shopwire/test-kit/receivers/stripe-merchant'
 import type { Member } from '../src/dashboard/member.ts'
 import { type MoneyDeps, moneyArea } from '../src/dashboard/money/money.ts'
 import { paymentsFamily } from '../src/edge/payments/payments-family.ts'

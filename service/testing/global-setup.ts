@@ -4,7 +4,7 @@ import {
   startPostgres,
   startRedis,
   startRedisCluster,
-} from '@shopwire/engines'
+} from '@shopwire/test-kit/servers'
 import type { TestProject } from 'vitest/node'
 import { SCHEMA } from '../src/installation.ts'
 import { migrate } from '../src/platform/schema/migrate.ts'

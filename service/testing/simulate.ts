@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import { changeUrls, databaseGrants, provisionDatabase, startPostgres } from '@shopwire/engines'
+import { changeUrls, databaseGrants, provisionDatabase, startPostgres } from '@shopwire/test-kit/servers'
 import pg from 'pg'
 import { SCHEMA } from '../src/installation.ts'
 import { settingsSql } from '../src/platform/schema/database-settings.ts'

@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
-import { createAuthority } from '@shopwire/engines'
+import { createAuthority } from '@shopwire/test-kit/servers'
 import { composeEvent } from '../src/orders/fulfilment/compose-event.ts'
 import { type Clock, systemClock } from '../src/platform/clock.ts'
 import { createJobRunner } from '../src/platform/jobs/job-runner.ts'

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
-import { endWithParent, freePort } from '@shopwire/engines'
+import { endWithParent, freePort } from '@shopwire/test-kit/servers'
 
 const READY_MS_MAX = 60_000
 /** A program that has not ended by then is killed. */

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { endWithParent } from '@shopwire/engines'
+import { endWithParent } from '@shopwire/test-kit/servers'
 
 const WEB = fileURLToPath(new URL('../../web/', import.meta.url))
 const BUILT = join(WEB, 'dist/index.html')

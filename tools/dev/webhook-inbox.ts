@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
-import { createAuthority, PUBLIC_ADDRESSES } from '@shopwire/engines'
 import { WebhookVerificationError, webhooks } from '@shopwire/sdk'
+import { createAuthority, PUBLIC_ADDRESSES } from '@shopwire/test-kit/servers'
 import { openKeptLines } from './kept-lines.ts'
 
 export interface ReceivedEvent {

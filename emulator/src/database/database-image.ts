@@ -4,8 +4,8 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { findServiceUser, keptFolders } from '@shopwire/engines'
 import { SCHEMA, VERSION } from '@shopwire/service/embedded'
+import { findServiceUser, keptFolders } from '@shopwire/test-kit/servers'
 
 /**
  * The folder of a stopped PostgreSQL with the roles and the empty, migrated database of a store, kept for later starts: with its copy a

@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { type Db, migrate, openDatabase, SCHEMA, statement } from '@shopwire/service/embedded'
 import {
   describeInstallation,
   type Postgres,
   type ProvisionedDatabase,
   postgresVersion,
   startPostgres,
-} from '@shopwire/engines'
-import { type Db, migrate, openDatabase, SCHEMA, statement } from '@shopwire/service/embedded'
+} from '@shopwire/test-kit/servers'
 import { canKeepImages, imageOf } from './database-image.ts'
 import { findPrograms, type PostgresPrograms } from './postgres-programs.ts'
 

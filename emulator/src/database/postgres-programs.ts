@@ -9,7 +9,7 @@ import {
   makeTemporaryFolder,
   removeTemporaryFolder,
   temporaryParent,
-} from '@shopwire/engines'
+} from '@shopwire/test-kit/servers'
 
 /** The programs for `startPostgres`, and what to remove afterwards. */
 export interface PostgresPrograms {

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ProvisionedDatabase } from '@shopwire/engines'
 import {
   type Api,
   type Config,
@@ -19,6 +18,7 @@ import {
   sql,
   VERSION,
 } from '@shopwire/service/embedded'
+import type { ProvisionedDatabase } from '@shopwire/test-kit/servers'
 import { selectOrders } from '../database/queries.ts'
 import { ACCOUNT_ID, CELL, KEY, seed } from '../database/seed.ts'
 import { createLines } from '../deliveries/deliveries.ts'

@@ -9,7 +9,7 @@ import { asSuperuser, openTestDatabase, type TestDatabase } from '../../testing/
 import { createAdmission } from '../../testing/shop.ts'
 
 /**
- * What the admission store does after it lost its data. Real losses (kill, flush, failover) are in e2e/; here their traces are
+ * What the admission store does after it lost its data. Real losses (kill, flush, failover) are in tests/engines; here their traces are
  * written by hand, so that every second can be tested without waiting for it.
  */
 const nowS = () => Math.floor(Date.now() / 1000)

@@ -10,7 +10,7 @@ import {
   startRedis,
   startRedisCluster,
   until,
-} from '@shopwire/engines'
+} from '@shopwire/test-kit/servers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Verdict } from '../../src/access/admission.ts'
 import { redisAdmission } from '../../src/access/admission-redis.ts'

@@ -211,7 +211,8 @@ test('every name with our prefix in this repository is a setting or listed for a
 const MADE_UP = new Set(
   ['HSOT', 'WORKER_ORDER', 'TYPO', 'A', 'B', 'C', 'BRAND'].map((name) => `SHOPWIRE_${name}`),
 )
-const PROGRAMS = '.ci cli contract docs e2e emulator engines examples packaging proof sdk tools'.split(' ')
+const PROGRAMS =
+  '.ci bench cli conformance contract docs emulator examples packaging sdk test-kit tests tools'.split(' ')
 const NOT_SOURCES = /(^|\/)(node_modules|dist|\.site|\.data|\.[a-z-]*cache)(\/|$)/
 
 function namesInRepository(): Set<string> {

@@ -1,4 +1,4 @@
-import type { StripePayment } from '@shopwire/harness'
+import type { StripePayment } from '@shopwire/test-kit/receivers/stripe-merchant'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type FundingShop, openFunding } from '../../testing/funding.ts'
 

@@ -1,4 +1,4 @@
-import { startSupplier } from '@shopwire/harness'
+import { startSupplier } from '@shopwire/test-kit/receivers/supplier'
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { exposeStoreFigures } from '../../src/operations/store-figures.ts'
 import { recordVerifyRun } from '../../src/operations/verify.ts'

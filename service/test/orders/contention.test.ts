@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startSupplier } from '@shopwire/harness'
+import { startSupplier } from '@shopwire/test-kit/receivers/supplier'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { INVARIANTS } from '../../src/installation.ts'

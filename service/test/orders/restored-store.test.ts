@@ -3,8 +3,13 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { RETRY_AFTER_STORE_CLOSED_S } from '@shopwire/contract'
-import { findPostgres, type ProvisionedDatabase, provisionDatabase, startPostgres } from '@shopwire/engines'
-import { startSupplier } from '@shopwire/harness'
+import { startSupplier } from '@shopwire/test-kit/receivers/supplier'
+import {
+  findPostgres,
+  type ProvisionedDatabase,
+  provisionDatabase,
+  startPostgres,
+} from '@shopwire/test-kit/servers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DEVELOPMENT_ENCRYPTION_KEY, loadConfig } from '../../src/config/config.ts'
 import { SCHEMA } from '../../src/installation.ts'

@@ -1,4 +1,4 @@
-import { startSupplier } from '@shopwire/harness'
+import { startSupplier } from '@shopwire/test-kit/receivers/supplier'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createRefundRule } from '../../src/orders/fulfilment/refund-rule.ts'
 import { sql } from '../../src/platform/database/db.ts'

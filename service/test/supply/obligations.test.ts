@@ -1,4 +1,4 @@
-import { startSupplier } from '@shopwire/harness'
+import { startSupplier } from '@shopwire/test-kit/receivers/supplier'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EXIT } from '../../src/admin/program.ts'
 import { createFulfilment } from '../../src/orders/fulfilment/fulfil.ts'

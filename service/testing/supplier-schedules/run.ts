@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { ProvisionedDatabase } from '@shopwire/engines'
+import type { ProvisionedDatabase } from '@shopwire/test-kit/servers'
 import { INVARIANTS } from '../../src/installation.ts'
 import { createOperator } from '../../src/operations/operator.ts'
 import { readRules, verifyData } from '../../src/operations/verify.ts'

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { json } from 'node:stream/consumers'
-import { startHttpServer } from '@shopwire/harness'
+import { startHttpServer } from '@shopwire/test-kit/receivers/http-server'
 import type { Random } from '../random.ts'
 
 interface Ask {

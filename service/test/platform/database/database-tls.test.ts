@@ -1,7 +1,7 @@
 import { chown, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createAuthority, type Postgres, provisionDatabase, startPostgres } from '@shopwire/engines'
+import { createAuthority, type Postgres, provisionDatabase, startPostgres } from '@shopwire/test-kit/servers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SCHEMA } from '../../../src/installation.ts'
 import { readDatabaseUrl, UntrustedDatabase } from '../../../src/platform/database/database-url.ts'

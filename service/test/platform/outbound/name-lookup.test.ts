@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs'
-import { type DnsStub, startDnsStub } from '@shopwire/engines'
+import { type DnsStub, startDnsStub } from '@shopwire/test-kit/servers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   createLookUp,

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:tls'
-import { createAuthority } from '@shopwire/engines'
+import { createAuthority } from '@shopwire/test-kit/servers'
 import { expect, test } from 'vitest'
 import { createLog } from '../../../src/platform/observability/log.ts'
 import { createPublicAddressWatch } from '../../../src/platform/outbound/public-addresses.ts'

@@ -1,5 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { startSupplier } from '@shopwire/harness'
+import { startSupplier } from '@shopwire/test-kit/receivers/supplier'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { selectOpenRequests } from '../../../src/supply/request-queries.ts'
 import { asSuperuser } from '../../../testing/database.ts'

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ProcessName } from '@shopwire/engines'
+import type { ProcessName } from '@shopwire/test-kit/servers'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Admission } from '../../../src/access/admission.ts'

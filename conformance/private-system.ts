@@ -1,0 +1,104 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import {
+  type Certificate,
+  createAuthority,
+  isInPublicNetwork,
+  PUBLIC_ADDRESSES,
+} from '@shopwire/test-kit/servers'
+import { type ApiProcess, ageMemory, createOperator, startSystem } from '@shopwire/test-kit/systems'
+import type { Fixtures, Key } from './fixtures.ts'
+import { furnish } from './furnish.ts'
+import { startReceiver } from './receiver.ts'
+
+export const stores = ['postgres', 'redis'] as const
+export type Store = (typeof stores)[number]
+
+const APIS = 2
+/** For the admin command on a busy machine; the processes keep the default. */
+const PATIENT_MS = '5000'
+/** The public network gives this machine that address. */
+const RECEIVER = { host: PUBLIC_ADDRESSES[0], port: 8443 }
+
+export interface PrivateOptions {
+  readonly buyers?: number
+}
+
+export interface PrivateSystem {
+  /** With that admission store; API processes with the other one are ended first. The address ends in /v1. */
+  on(store: Store): Promise<{ url: string; fixtures: Fixtures }>
+  /** Certificate and key of the receiver, for a proxy in front of it, and the authority that issued them. */
+  readonly certificate: (Certificate & { readonly ca: string }) | undefined
+  /** All buyers. */
+  readonly keys: readonly Key[]
+  stop(): Promise<void>
+}
+
+/** A whole installation with items, links and accounts. It has the default settings: the limits that are checked are the real ones. */
+export async function startPrivateSystem({ buyers }: PrivateOptions = {}): Promise<PrivateSystem> {
+  // Events go to public addresses only, so without the public network there is nowhere to send them to.
+  const authority = isInPublicNetwork() ? await createAuthority() : undefined
+  const certificate = authority && {
+    ...(await authority.issue(`IP:${RECEIVER.host}`)),
+    ca: readFileSync(authority.file, 'utf8'),
+  }
+  const system = await startSystem({
+    admission: 'redis',
+    apis: 0,
+    settings: authority ? { NODE_EXTRA_CA_CERTS: authority.file } : {},
+  })
+  const operator = createOperator(() => ({
+    ...system.settingsOf('operator'),
+    SHOPWIRE_REDIS_TIMEOUT_MS: PATIENT_MS,
+  }))
+  const furnished = await furnish(operator, buyers)
+  await system.startWorker()
+  const receiver =
+    certificate &&
+    (await startReceiver({ ...RECEIVER, ...certificate, url: `https://${RECEIVER.host}:${RECEIVER.port}` }))
+  const fixtures = { ...furnished, ...(receiver && { receiver }) }
+  let running: { store: Store; at: Promise<{ url: string; fixtures: Fixtures }> } | undefined
+  let apis: ApiProcess[] = []
+  const begin = async (admission: Store) => {
+    // One store at a time: a revocation fails while processes use another admission store than the command.
+    await Promise.all(apis.map((api) => api.kill('SIGKILL')))
+    await system.query('delete from admission_in_use')
+    system.settings = { ...system.settings, SHOPWIRE_ADMISSION: admission }
+    apis = await Promise.all(Array.from({ length: APIS }, () => system.startApi()))
+    await ageMemory(system)
+    return { url: `http://127.0.0.1:${await balance(apis.map(({ port }) => port))}/v1`, fixtures }
+  }
+  return {
+    certificate,
+    keys: furnished.buyers,
+    on(wanted) {
+      if (running?.store !== wanted) running = { store: wanted, at: begin(wanted) }
+      return running.at
+    },
+    async stop() {
+      await receiver?.close()
+      await Promise.all([system.stop(), operator.closeOperator(), authority?.remove()])
+    },
+  }
+}
+
+/** One port in front of several processes, chosen round-robin per connection; the bytes are not changed. */
+async function balance(ports: readonly number[]): Promise<number> {
+  let turn = 0
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (from) => {
+    turn += 1
+    const to = connect({
+      port: ports[turn % ports.length] ?? 0,
+      host: '127.0.0.1',
+      allowHalfOpen: true,
+      noDelay: true,
+    })
+    from.pipe(to).pipe(from)
+    from.on('error', () => to.destroy()).on('close', () => to.destroy())
+    to.on('error', () => from.destroy())
+  })
+  server.listen(0, '127.0.0.1').unref()
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}

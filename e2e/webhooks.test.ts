@@ -1,4 +1,0 @@
-import { testRig } from './support/run-rig.ts'
-
-/** How soon events arrive, also beside receivers and name servers that hang. */
-testRig('timed')

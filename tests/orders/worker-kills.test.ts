@@ -1,0 +1,195 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Buyer, newOrder } from '@shopwire/test-kit/people/buyer'
+import { type PostgresProxy, startPostgresProxy, type Trap } from '@shopwire/test-kit/proxies/postgres-proxy'
+import { startSupplier } from '@shopwire/test-kit/receivers/supplier'
+import { until } from '@shopwire/test-kit/servers'
+import { openShop, type Shop } from '@shopwire/test-kit/shops/shop'
+import {
+  limitless,
+  type System,
+  startSystem,
+  startWorker,
+  type WorkerProcess,
+} from '@shopwire/test-kit/systems'
+import { expect, type TestContext, test } from 'vitest'
+import { IS_SHORT } from '../../test-forms.ts'
+
+const IS_LONG = process.env.SHOPWIRE_LONG === '1'
+const KILLS = IS_LONG ? 200 : IS_SHORT ? 3 : 50
+const TEST_MS_MAX = IS_LONG ? 1_800_000 : 400_000
+/** Killed side by side, each at work on an order of its own: a lease of ten seconds runs out for all of them at once. */
+const AT_ONCE = Math.min(25, KILLS)
+const SOON_MS = 60_000
+/** A lease, and time for the next worker to find the order and do the work. */
+const DELIVERED_MS_MAX = 15_000
+const QTY = 2
+const LOOK_EVERY_MS = 200
+
+const takesFromPool = (statement: string) => statement.includes('delete from pool_links')
+const commitsTheTaking = (statement: string, earlier: readonly string[]) =>
+  statement === 'commit' && earlier.some(takesFromPool)
+
+/** Where a delivery from a pool can be interrupted: links taken, all written but not committed, committed and not acknowledged. */
+const cuts: Pick<Trap, 'how' | 'isMeant'>[] = [
+  { how: 'unanswered', isMeant: takesFromPool },
+  { how: 'held', isMeant: commitsTheTaking },
+  { how: 'unanswered', isMeant: commitsTheTaking },
+]
+
+/** Few enough workers to wait for both leases at the same time. */
+const testKills = IS_SHORT ? test.concurrent : test
+
+testKills(
+  `a worker killed while it delivers from a pool, ${KILLS} times: every order is delivered, half of them within 15 s; no link is lost or sold twice`,
+  {
+    timeout: TEST_MS_MAX,
+  },
+  async (context) => {
+    const { system, shop, buyer } = await openStore(context)
+    // One item per worker: taking links locks the pool of the item until the commit.
+    const items = await shop.sell(...Array(AT_ONCE).fill(1))
+    const rounds = KILLS / AT_ONCE
+    // More than is sold: emptying a pool changes the catalogue, and other workers that do so wait for that lock.
+    await Promise.all(items.map((item) => shop.stock(item, QTY * (rounds + 1))))
+    const delays: number[] = []
+    for (let round = 0; round < rounds; round += 1) {
+      const victims = await Promise.all(items.map(() => startVictim(context, system)))
+      const dying = victims.map(async ({ worker, proxy }, n) => {
+        const cut = cuts[(n + round) % cuts.length] as (typeof cuts)[number]
+        await proxy.trap({ ...cut, count: 1 })
+        await worker.kill('SIGKILL')
+      })
+      const orders = await placeAll(system, buyer, items)
+      await Promise.all(dying)
+      const killedAt = Date.now()
+      // Only now: it must not have taken the orders before their victims did.
+      const rescuer = await startWorker(system.settingsOf('worker'))
+      delays.push(...(await deliveredAfter(system, buyer, orders, killedAt)))
+      expect(await rescuer.kill('SIGTERM')).toBe(0)
+    }
+    await context.annotate(`delivered after ${describe(delays)}`)
+    await expectEachDelivered(system, buyer, KILLS)
+    expect(await system.query('select count(*) from pool_links')).toBe(String(AT_ONCE * QTY))
+    expect(half(delays)).toBeLessThan(DELIVERED_MS_MAX)
+    await shop.expectCleanBooks()
+  },
+)
+
+testKills(
+  `a worker killed while its supplier answers, ${KILLS} times: the next worker repeats the same supplier request id and delivers`,
+  {
+    timeout: TEST_MS_MAX,
+  },
+  async (context) => {
+    const { system, shop, buyer } = await openStore(context)
+    const supplier = await startSupplier()
+    context.onTestFinished(() => supplier.close())
+    const [item = ''] = await shop.sell(1)
+    await system.admin('suppliers', 'create', 'maker', supplier.url, '--timeout', '60s')
+    await system.admin('supply', 'set', item, '--source', 'supplier', '--supplier', 'maker')
+    const delays: number[] = []
+    for (let round = 0; round < KILLS / AT_ONCE; round += 1) {
+      const before = supplier.asked.length
+      supplier.hang(true)
+      const victims = await Promise.all(Array.from({ length: AT_ONCE }, () => startVictim(context, system)))
+      const orders = await placeAll(system, buyer, Array(AT_ONCE).fill(item))
+      await until(
+        () => supplier.asked.length === before + AT_ONCE,
+        SOON_MS,
+        () => `the supplier was asked ${supplier.asked.length - before} times`,
+      )
+      supplier.hang(false)
+      await Promise.all(victims.map(({ worker }) => worker.kill('SIGKILL')))
+      const killedAt = Date.now()
+      const rescuer = await startWorker(system.settingsOf('worker'))
+      delays.push(...(await deliveredAfter(system, buyer, orders, killedAt)))
+      expect(await rescuer.kill('SIGTERM')).toBe(0)
+    }
+    await context.annotate(`delivered after ${describe(delays)}`)
+    const listed = await expectEachDelivered(system, buyer, KILLS)
+    // Every order was requested again with the same request id, so the supplier made its links once.
+    const asks = Map.groupBy(supplier.asked, ({ id }) => id)
+    expect([...asks.keys()].sort()).toEqual(listed.map((id) => `${id}-1`).sort())
+    for (const [id, same] of asks) {
+      expect(same.length).toBeGreaterThanOrEqual(2)
+      expect(same).toMatchObject(same.map(() => ({ id, sku: item, qty: QTY })))
+    }
+    expect(half(delays)).toBeLessThan(DELIVERED_MS_MAX)
+    await shop.expectCleanBooks()
+  },
+)
+
+async function openStore({
+  onTestFinished,
+}: TestContext): Promise<{ system: System; shop: Shop; buyer: Buyer }> {
+  const system = await startSystem({
+    admission: 'postgres',
+    settings: { ...limitless, SHOPWIRE_LOG_LEVEL: 'warn' },
+  })
+  onTestFinished(() => system.stop())
+  const shop = await openShop(system)
+  onTestFinished(() => shop.close())
+  return { system, shop, buyer: await shop.openBuyer(KILLS * QTY) }
+}
+
+interface Victim {
+  readonly worker: WorkerProcess
+  readonly proxy: PostgresProxy
+}
+
+/** Takes one order at a time, so that each victim has exactly one claimed. */
+async function startVictim({ onTestFinished }: TestContext, system: System): Promise<Victim> {
+  const proxy = await startPostgresProxy(system.postgres)
+  onTestFinished(() => proxy.close())
+  const worker = await startWorker({
+    ...system.settingsOf('worker'),
+    SHOPWIRE_DATABASE_URL: proxy.url(system.database.processUrls.worker),
+    SHOPWIRE_WORKER_ORDERS: '1',
+    SHOPWIRE_DATABASE_CONNECTIONS: '3',
+  })
+  return { worker, proxy }
+}
+
+/** Answers with the ids. */
+function placeAll({ ports }: System, buyer: Buyer, items: readonly string[]): Promise<string[]> {
+  return Promise.all(
+    items.map(async (id) => (await buyer.settle(ports[0] ?? 0, newOrder({ id, qty: QTY }))).body.id),
+  )
+}
+
+/** Milliseconds from the last kill, for each order; less than none when it had been delivered before. */
+async function deliveredAfter(
+  { ports }: System,
+  buyer: Buyer,
+  orders: readonly string[],
+  killedAt: number,
+): Promise<number[]> {
+  const [port = 0] = ports
+  await until(
+    async () => {
+      await sleep(LOOK_EVERY_MS)
+      return (await buyer.listOrders(port)).every(({ status }) => status === 'delivered')
+    },
+    SOON_MS,
+    () => 'not every order is delivered',
+  )
+  const delivered = await Promise.all(orders.map((id) => buyer.readOrder(port, id)))
+  return delivered.map(({ delivered_at }) => Date.parse(delivered_at) - killedAt)
+}
+
+async function expectEachDelivered({ ports }: System, buyer: Buyer, count: number): Promise<string[]> {
+  const listed = await buyer.listOrders(ports[0] ?? 0)
+  expect(listed).toHaveLength(count)
+  const orders = await Promise.all(listed.map(({ id }) => buyer.readOrder(ports[0] ?? 0, id)))
+  expect(orders.every(({ status, links }) => status === 'delivered' && links.length === QTY)).toBe(true)
+  expect(new Set(orders.flatMap(({ links }) => links)).size).toBe(count * QTY)
+  return listed.map(({ id }) => id)
+}
+
+function half(delays: readonly number[]): number {
+  return delays.toSorted((a, b) => a - b)[Math.floor(delays.length / 2)] as number
+}
+
+function describe(delays: readonly number[]): string {
+  return `${Math.min(...delays)} to ${Math.max(...delays)} ms, half of them within ${half(delays)} ms`
+}
