@@ -1,6 +1,5 @@
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { type Relay, startRelay } from '@shopwire/test-kit/proxies/relay'
 import {
   type Certificate,
   createAuthority,
@@ -60,6 +59,7 @@ export async function startPrivateSystem({ buyers }: PrivateOptions = {}): Promi
   const fixtures = { ...furnished, ...(receiver && { receiver }) }
   let running: { store: Store; at: Promise<{ url: string; fixtures: Fixtures }> } | undefined
   let apis: ApiProcess[] = []
+  let balancer: Relay | undefined
   const begin = async (admission: Store) => {
     // One store at a time: a revocation fails while processes use another admission store than the command.
     await Promise.all(apis.map((api) => api.kill('SIGKILL')))
@@ -67,7 +67,9 @@ export async function startPrivateSystem({ buyers }: PrivateOptions = {}): Promi
     system.settings = { ...system.settings, SHOPWIRE_ADMISSION: admission }
     apis = await Promise.all(Array.from({ length: APIS }, () => system.startApi()))
     await ageMemory(system)
-    return { url: `http://127.0.0.1:${await balance(apis.map(({ port }) => port))}/v1`, fixtures }
+    await balancer?.close()
+    balancer = await balance(apis.map(({ port }) => port))
+    return { url: `http://127.0.0.1:${balancer.port}/v1`, fixtures }
   }
   return {
     certificate,
@@ -77,28 +79,17 @@ export async function startPrivateSystem({ buyers }: PrivateOptions = {}): Promi
       return running.at
     },
     async stop() {
-      await receiver?.close()
+      await Promise.all([receiver?.close(), balancer?.close()])
       await Promise.all([system.stop(), operator.closeOperator(), authority?.remove()])
     },
   }
 }
 
 /** One port in front of several processes, chosen round-robin per connection; the bytes are not changed. */
-async function balance(ports: readonly number[]): Promise<number> {
+function balance(ports: readonly number[]): Promise<Relay> {
   let turn = 0
-  const server = createServer({ allowHalfOpen: true, noDelay: true }, (from) => {
+  return startRelay(() => {
     turn += 1
-    const to = connect({
-      port: ports[turn % ports.length] ?? 0,
-      host: '127.0.0.1',
-      allowHalfOpen: true,
-      noDelay: true,
-    })
-    from.pipe(to).pipe(from)
-    from.on('error', () => to.destroy()).on('close', () => to.destroy())
-    to.on('error', () => from.destroy())
+    return { port: ports[turn % ports.length] ?? 0 }
   })
-  server.listen(0, '127.0.0.1').unref()
-  await once(server, 'listening')
-  return (server.address() as AddressInfo).port
 }

@@ -85,6 +85,6 @@ test('the webhook secret is sent only to the given emulator, and redirects are n
   await expect(emulator.setWebhook('http://localhost:3000/hooks', 'whsec_mine')).rejects.toThrow(
     'No emulator',
   )
-  expect(stranger.received).toEqual([])
+  expect(stranger.arrivals).toEqual([])
   server.close().closeAllConnections()
 })

@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Emulator, startEmulator } from '@shopwire/emulator'
+import { startWebhookReceiver } from '@shopwire/test-kit/receivers/webhook-receiver'
 import { afterAll, beforeAll } from 'vitest'
 
 /** The published program, built by `global-setup.ts`. */
@@ -114,23 +113,10 @@ export function envOf({ baseUrl, key }: Pick<Emulator, 'baseUrl' | 'key'>): Node
   return { SHOPWIRE_BASE_URL: baseUrl, SHOPWIRE_API_KEY: key.id, SHOPWIRE_API_SECRET: key.secret }
 }
 
-export interface Received {
-  readonly body: string
-  readonly headers: IncomingHttpHeaders
-}
-
-/** A webhook receiver. */
-export async function receiver(answer: (nth: number) => number = () => 200) {
-  const received: Received[] = []
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      received.push({ body: Buffer.concat(chunks).toString('utf8'), headers: request.headers })
-      response.writeHead(answer(received.length)).end()
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  undo.push(() => new Promise((resolve) => server.close(resolve).closeAllConnections()))
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`, received }
+/** A webhook receiver that closes at the end of this test file. */
+export async function receiver(status = 200) {
+  const inbox = await startWebhookReceiver()
+  inbox.answersWith(status)
+  undo.push(inbox.close)
+  return inbox
 }

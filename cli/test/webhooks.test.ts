@@ -1,17 +1,17 @@
 import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { Shopwire, webhooks } from '@shopwire/sdk'
+import { type Relay, startRelay } from '@shopwire/test-kit/proxies/relay'
 import { afterAll, describe, expect, test } from 'vitest'
 import { readServerSentEvents } from '../src/webhooks/server-sent-events.ts'
 import { emulatedStore, folder, ITEM, program, receiver, shopwire, strangersEnv } from './support.ts'
 
 const store = emulatedStore()
-const lines: Server[] = []
+const lines: Relay[] = []
 
-afterAll(() => {
-  for (const line of lines) line.close()
+afterAll(async () => {
+  await Promise.all(lines.map((line) => line.close()))
 })
 
 const { run } = store
@@ -24,11 +24,11 @@ describe('trigger', () => {
   test.each(['order.accepted', 'order.delivered', 'order.cancelled', 'catalogue.changed', 'test'])(
     'trigger signs %s like the store and marks it as simulated',
     async (event) => {
-      const { url, received } = await receiver()
+      const { url, arrivals } = await receiver()
       const { code, stderr } = await trigger(event, '--to', url)
       expect(code).toBe(0)
       expect(stderr).toContain('SIMULATED')
-      const [first] = received
+      const [first] = arrivals
       if (!first) throw new Error('nothing arrived')
       const unwrapped = await webhooks.unwrap(first.body, first.headers, { secrets: SECRET })
       expect(unwrapped.event).toBe(event)
@@ -37,7 +37,7 @@ describe('trigger', () => {
   )
 
   test('trigger supports overrides, several events, and the same event again', async () => {
-    const { url, received } = await receiver()
+    const { url, arrivals } = await receiver()
     await trigger(
       'order.delivered',
       '--to',
@@ -50,24 +50,24 @@ describe('trigger', () => {
       'data.order.id=ord_x',
     )
     await trigger('test', '--to', url, '--times', '2', '--same-id')
-    const events = received.map(({ body }) => JSON.parse(body))
+    const events = arrivals.map(({ body }) => JSON.parse(body))
     expect(events[0].data.order).toMatchObject({ total_cents: 500, id: 'ord_x' })
     expect(events[0].id).not.toBe(events[1].id)
     expect(events[2]).toEqual(events[3])
   })
 
   test('with an emulator trigger signs with the secret of listen', async () => {
-    const { url, received } = await receiver()
+    const { url, arrivals } = await receiver()
     expect((await run('trigger', 'test', '--to', url)).code).toBe(0)
     const secrets = (await run('listen', '--print-secret')).stdout.trim()
-    const [first] = received
+    const [first] = arrivals
     expect(await webhooks.unwrap(first?.body ?? '', first?.headers ?? {}, { secrets })).toMatchObject({
       event: 'test',
     })
   })
 
   test('trigger exits with 1 when the receiver refuses and 7 without an answer, and refuses a public address', async () => {
-    const { url } = await receiver(() => 500)
+    const { url } = await receiver(500)
     expect(await trigger('test', '--to', url)).toMatchObject({
       code: 1,
       stdout: expect.stringContaining('500'),
@@ -178,15 +178,15 @@ describe('listen', () => {
   const endpoint = async () => (await store.emulator.control<{ webhook: unknown }>('GET', '')).webhook
 
   test('listen forwards bytes and signatures unchanged and restores the account at the end', async () => {
-    const { url, received } = await receiver()
+    const { url, arrivals } = await receiver()
     const secret = (await run('listen', '--print-secret')).stdout.trim()
     const ears = await listening(['--forward-to', url, '--events', 'order.*'])
     await expect.poll(() => ears.said.err).toContain('Ready.')
     expect(ears.said.err).not.toContain(secret)
     const order = await shop().orders.create({ items: [{ id: ITEM }], idempotencyKey: 'listen-0001' })
     await shop().webhookEndpoint.test()
-    await expect.poll(() => received.length).toBe(2)
-    for (const { body, headers } of received) {
+    await expect.poll(() => arrivals.length).toBe(2)
+    for (const { body, headers } of arrivals) {
       const event = await webhooks.unwrap(body, headers, { secrets: secret })
       expect(event).toMatchObject({ data: { order: { id: order.id } } })
     }
@@ -222,7 +222,7 @@ describe('listen', () => {
   })
 
   test('listen reconnects after a broken stream without missing events', async () => {
-    const { url, received } = await receiver()
+    const { url, arrivals } = await receiver()
     const line = await breakableLine(Number(new URL(store.emulator.baseUrl).port))
     const ears = await listening(['--forward-to', url], {
       ...store.env,
@@ -230,13 +230,13 @@ describe('listen', () => {
     })
     await expect.poll(() => ears.said.err).toContain('Ready.')
     await shop().webhookEndpoint.test()
-    await expect.poll(() => received.length).toBe(1)
+    await expect.poll(() => arrivals.length).toBe(1)
     line.cut()
     await expect.poll(() => ears.said.err).toContain('Reconnecting')
     await shop().webhookEndpoint.test()
     line.restore()
-    await expect.poll(() => received.length).toBe(2)
-    const [first, second] = received.map(({ body }) => JSON.parse(body).id)
+    await expect.poll(() => arrivals.length).toBe(2)
+    const [first, second] = arrivals.map(({ body }) => JSON.parse(body).id)
     expect(first).not.toBe(second)
     expect(await ears.stop()).toBe(0)
     expect(await endpoint()).toBeNull()
@@ -268,31 +268,21 @@ test('parses server-sent events however the stream is split', async () => {
 })
 
 /** A TCP proxy to a local port whose connections can be cut. */
-async function breakableLine(to: number) {
-  const sockets = new Set<Socket>()
+async function breakableLine(port: number) {
   let isCut = false
-  const server = createServer((near) => {
-    if (isCut) {
-      near.destroy()
-      return
-    }
-    const far = connect(to, '127.0.0.1')
-    for (const [one, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(one)
-      one.on('error', () => {}).on('close', () => other.destroy())
-      one.pipe(other)
-    }
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  lines.push(server)
+  const relay = await startRelay(
+    () => ({ port }),
+    ({ cut }) => {
+      if (isCut) cut()
+      return {}
+    },
+  )
+  lines.push(relay)
   return {
-    port: (server.address() as AddressInfo).port,
+    port: relay.port,
     cut() {
       isCut = true
-      for (const socket of sockets) socket.destroy()
+      relay.cut()
     },
     restore() {
       isCut = false

@@ -1,6 +1,7 @@
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { verifyWebhook } from '@shopwire/contract/signing'
+import { startWebhookReceiver, type WebhookReceiver } from '@shopwire/test-kit/receivers/webhook-receiver'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type EmulatedOrder, type Emulator, startEmulator } from '../src/index.ts'
 import {
@@ -15,14 +16,13 @@ import {
   requestsOf,
   ring,
   signed,
-  startReceiver,
 } from './support.ts'
 
 let emulator: Emulator
-let receiver: Awaited<ReturnType<typeof startReceiver>>
+let receiver: WebhookReceiver
 
 beforeAll(async () => {
-  receiver = await startReceiver()
+  receiver = await startWebhookReceiver()
   emulator = await startEmulator({
     balanceCents: 12_345,
     webhook: { url: receiver.url, secret: 'whsec_of_my_own' },
@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await emulator.stop()
-  receiver.close()
+  await receiver.close()
 })
 
 const first = () => ({ key: emulator.key, accountId: emulator.accountId })
@@ -74,7 +74,7 @@ test('an order is delivered at once, and its events are sent to this machine, si
   const client = clientOf(emulator, first())
   const order = await client.orders.create(ring())
   await expect.poll(async () => (await client.orders.get(order.id)).links.length).toBe(1)
-  const mine = () => receiver.got.filter(({ order_id }) => order_id === order.id)
+  const mine = () => receiver.arrivals.filter(({ data }) => data.order?.id === order.id)
   await expect
     .poll(() =>
       mine()
@@ -90,7 +90,7 @@ test('an order is delivered at once, and its events are sent to this machine, si
     (one) => one.order_id === order.id,
   )
   expect(deliveries).toHaveLength(2)
-  expect(deliveries[0]).toMatchObject({ status: 200, error: null, url: receiver.url, fault: null })
+  expect(deliveries[0]).toMatchObject({ status: 204, error: null, url: receiver.url, fault: null })
   const [shown] = await ordersOf(emulator, emulator.accountId)
   expect(shown).toMatchObject({ id: order.id, status: 'delivered', total_cents: 499 })
   expect(shown?.transfers).toMatchObject([{ kind: 'order', amount_cents: -499 }])
@@ -200,7 +200,7 @@ test('POST /webhook accepts a local http:// URL; https:// must be what a store a
   const set = await client.webhookEndpoint.set(receiver.url)
   expect(set.secret).toMatch(/^whsec_/)
   await client.webhookEndpoint.test()
-  await expect.poll(() => receiver.got.some(({ event }) => event === 'test')).toBe(true)
+  await expect.poll(() => receiver.arrivals.some(({ event }) => event === 'test')).toBe(true)
   await expect(client.webhookEndpoint.set('http://8.8.8.8/hook')).rejects.toMatchObject({
     type: 'invalid_request',
   })

@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { startWebhookReceiver, type WebhookReceiver } from '@shopwire/test-kit/receivers/webhook-receiver'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Emulator, type FaultRequest, startEmulator } from '../src/index.ts'
 import {
@@ -16,22 +17,21 @@ import {
   requestsOf,
   ring,
   signed,
-  startReceiver,
 } from './support.ts'
 
 let emulator: Emulator
-let receiver: Awaited<ReturnType<typeof startReceiver>>
+let receiver: WebhookReceiver
 
 beforeAll(async () => {
   ;[emulator, receiver] = await Promise.all([
     startEmulator({ requestsPerMinute: 100_000, ordersPerMinute: 100_000 }),
-    startReceiver(),
+    startWebhookReceiver(),
   ])
 })
 
 afterAll(async () => {
   await emulator.stop()
-  receiver.close()
+  await receiver.close()
 })
 
 /** Armed for a separate account, so that the tests do not affect each other. */
@@ -50,7 +50,7 @@ async function withEvents(...faults: Omit<FaultRequest, 'account_id'>[]): Promis
 
 const post = (account: Account, body = orderBody()) => call(emulator, account, 'POST', '/v1/orders', { body })
 
-const gotFor = (order_id: string) => receiver.got.filter((one) => one.order_id === order_id)
+const gotFor = (order_id: string) => receiver.arrivals.filter(({ data }) => data.order?.id === order_id)
 
 describe('requests', () => {
   test('lost_answer: the order exists, its answer is lost, and the same key returns it', async () => {
@@ -255,7 +255,7 @@ describe('events', () => {
 
   test('late_event: an event is delayed', async () => {
     const account = await withEvents({ name: 'late_event', ms: 600, event: 'order.accepted' })
-    const startedMs = performance.now()
+    const startedMs = Date.now()
     const { id } = await clientOf(emulator, account).orders.create(ring())
     await expect.poll(() => gotFor(id).length).toBe(2)
     const accepted = gotFor(id).find(({ event }) => event === 'order.accepted')

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { verifyWebhook } from '@shopwire/contract/signing'
+import { startWebhookReceiver, type WebhookReceiver } from '@shopwire/test-kit/receivers/webhook-receiver'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Emulator, startEmulator } from '../src/index.ts'
-import { type Account, call, clientOf, newKey, orderBody, RING, ring, startReceiver } from './support.ts'
+import { type Account, call, clientOf, newKey, orderBody, RING, ring } from './support.ts'
 
 /** Actions of a store's operator, and skipping time, for tests of integrations. */
 const HOUR_S = 3_600
@@ -16,10 +17,10 @@ const NEW_ITEM = {
 }
 
 let emulator: Emulator
-let receiver: Awaited<ReturnType<typeof startReceiver>>
+let receiver: WebhookReceiver
 let account: Account
 beforeAll(async () => {
-  receiver = await startReceiver()
+  receiver = await startWebhookReceiver()
   emulator = await startEmulator({ requestsPerMinute: 100_000, ordersPerMinute: 100_000 })
 })
 afterAll(async () => {
@@ -27,11 +28,11 @@ afterAll(async () => {
   expect(violations).toEqual([])
   expect(ok).toBe(true)
   await emulator.stop()
-  receiver.close()
+  await receiver.close()
 })
 beforeEach(async () => {
   account = await emulator.createAccount()
-  receiver.answer(200)
+  receiver.answersWith(200)
 })
 
 const ping = (key = account) => call(emulator, key, 'GET', '/v1/ping')
@@ -45,10 +46,10 @@ const setWebhook = () =>
   })
 const health = () => clientOf(emulator, account).webhookEndpoint.get()
 async function testEvent() {
-  const before = receiver.got.length
+  const before = receiver.arrivals.length
   await call(emulator, account, 'POST', '/v1/webhook/test', { body: '{}' })
-  await expect.poll(() => receiver.got.length).toBeGreaterThan(before)
-  return receiver.got[before] as (typeof receiver.got)[number]
+  await expect.poll(() => receiver.arrivals.length).toBeGreaterThan(before)
+  return receiver.arrivals[before] as (typeof receiver.arrivals)[number]
 }
 
 describe('a key', () => {
@@ -126,15 +127,15 @@ describe('time', () => {
     // An announcement is sent within about a second of the change; a test event sent later arrives after it.
     await sleep(2_500)
     await testEvent()
-    const mine = receiver.got.slice(receiver.got.findIndex((event) => event.id === id))
+    const mine = receiver.arrivals.slice(receiver.arrivals.findIndex((event) => event.id === id))
     expect(mine.map(({ event }) => event)).toEqual(['test', 'test'])
   })
 
   test('a failed event is retried at once when its wait is skipped, and given up after twelve attempts', async () => {
     await setWebhook()
-    receiver.answer(500)
+    receiver.answersWith(500)
     const { id } = await testEvent()
-    const attempts = () => receiver.got.filter((event) => event.id === id).length
+    const attempts = () => receiver.arrivals.filter((event) => event.id === id).length
     let failedAt: string | null = null
     for (let n = 2; n <= 12; n += 1) {
       // Wait until the attempt is recorded, so that the next one is scheduled.
@@ -149,7 +150,7 @@ describe('time', () => {
 
   test('a day-old event is given up, even after few attempts', async () => {
     await setWebhook()
-    receiver.answer(500)
+    receiver.answersWith(500)
     await testEvent()
     await expect.poll(async () => (await health()).last_failure_at).not.toBeNull()
     await advance(DAY_S)
@@ -186,7 +187,7 @@ describe('time', () => {
 
   test('a second change of the catalogue is announced without waiting a minute', async () => {
     await setWebhook()
-    const announced = () => receiver.got.filter(({ event }) => event === 'catalogue.changed').length
+    const announced = () => receiver.arrivals.filter(({ event }) => event === 'catalogue.changed').length
     for (const price_cents of [511, 512, 513]) {
       const before = announced()
       await advance(60)

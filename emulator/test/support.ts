@@ -1,7 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { signRequest } from '@shopwire/contract/signing'
 import { Shopwire } from '@shopwire/sdk'
 import type { EmulatedOrder, Emulator, Fault, RecordedDelivery, RecordedRequest } from '../src/index.ts'
@@ -87,44 +84,4 @@ export const ledgerOf = (emulator: Emulator, accountId: string) =>
 export async function faultNamed(emulator: Emulator, name: string): Promise<Fault> {
   const { faults } = await emulator.control<{ faults: Fault[] }>('GET', '/faults')
   return faults.find((fault) => fault.name === name) as Fault
-}
-
-export interface Got {
-  readonly event: string
-  readonly id: string
-  readonly order_id: string | undefined
-  readonly atMs: number
-  readonly headers: IncomingHttpHeaders
-  readonly body: Buffer
-}
-
-/** A local webhook receiver. */
-export async function startReceiver() {
-  const got: Got[] = []
-  let status = 200
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk) => chunks.push(chunk))
-    request.on('end', () => {
-      const body = Buffer.concat(chunks)
-      const { event, id, data } = JSON.parse(body.toString())
-      const { headers } = request
-      got.push({ event, id, order_id: data.order?.id, atMs: performance.now(), headers, body })
-      response.writeHead(status).end()
-    })
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    got,
-    /** Sets its answer from now on. */
-    answer(wanted: number) {
-      status = wanted
-    },
-    url: `http://localhost:${(server.address() as AddressInfo).port}/hook`,
-    close: () => {
-      server.close()
-      server.closeAllConnections()
-    },
-  }
 }

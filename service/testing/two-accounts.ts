@@ -1,11 +1,12 @@
 import { type DashboardRoute, type DashboardRouteName, dashboardRoutes } from '@shopwire/contract/dashboard'
+import type { PublicReceiver } from '@shopwire/test-kit/receivers/webhook-receiver'
 import { expect, vi } from 'vitest'
 import { type SignedInBrowser, sendRoute } from './dashboard.ts'
 import { openWholeDashboard } from './dashboard-areas.ts'
 import { type ForeignThings, type RouteExample, routeExamples } from './dashboard-examples.ts'
 import { itemOf, putItems, untilFollowed } from './items.ts'
 import { openShop, type Shop } from './shop.ts'
-import { startDeliveries, startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts'
+import { startDeliveries, startWebhookReceiver } from './webhook-receiver.ts'
 import { startWorker } from './worker.ts'
 
 const ITEM = '1144058340327047001'
@@ -68,7 +69,7 @@ export async function openTwoAccounts() {
 /** One of everything, each made as customers make it. */
 async function makeThings(
   shop: Shop,
-  receiver: WebhookReceiver,
+  receiver: PublicReceiver,
   stranger: SignedInBrowser,
   asStranger: AsPerson,
 ): Promise<ForeignThings> {

@@ -1,5 +1,4 @@
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { type Address, type Interception, type Link, startRelay } from './relay.ts'
 
 /**
  * A proxy between a process and PostgreSQL that passes everything on until a trap is set for a statement. With it a test can
@@ -29,21 +28,16 @@ export interface Caught {
   readonly backendPid: number
 }
 
-export async function startPostgresProxy(target: { host: string; port: number }): Promise<PostgresProxy> {
-  const links = new Set<Link>()
+export async function startPostgresProxy(target: Address): Promise<PostgresProxy> {
   let armed: ArmedTrap | undefined
-  const server = createServer({ noDelay: true }, (client) => {
-    const link = joinSockets(client, connect({ ...target, noDelay: true }), () => armed)
-    links.add(link)
-    client.once('close', () => links.delete(link))
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const relay = await startRelay(
+    () => target,
+    (link) => watchStatements(link, () => armed),
+  )
   return {
     url(direct) {
       const url = new URL(direct)
-      url.port = String(port)
+      url.port = String(relay.port)
       return url.href
     },
     trap: (trap) =>
@@ -59,11 +53,7 @@ export async function startPostgresProxy(target: { host: string; port: number })
           },
         }
       }),
-    async close() {
-      for (const link of links) link.cut()
-      server.close()
-      await once(server, 'close')
-    },
+    close: relay.close,
   }
 }
 
@@ -71,25 +61,15 @@ interface ArmedTrap extends Trap {
   caught(one: Caught): void
 }
 
-interface Link {
-  cut(): void
-}
-
 /** Message types of the protocol that matter here, version 3: PostgreSQL's documentation, "Message Formats". */
 const FROM_CLIENT = { query: 'Q', parse: 'P', bind: 'B' }
 const FROM_SERVER = { keyData: 'K', readyForQuery: 'Z' }
 
-function joinSockets(client: Socket, server: Socket, armed: () => ArmedTrap | undefined): Link {
+function watchStatements({ client, server }: Link, armed: () => ArmedTrap | undefined): Interception {
   const textOf = new Map<string, string>()
   let earlier: string[] = []
   let backendPid = 0
   let trapped: ArmedTrap | undefined
-
-  const cut = () => {
-    client.destroy()
-    server.destroy()
-  }
-  for (const socket of [client, server]) socket.on('error', cut).on('close', cut)
 
   const statementOf = ({ type, body }: Message): string | undefined => {
     if (type === FROM_CLIENT.query) return textAt(body, 0).text
@@ -116,9 +96,7 @@ function joinSockets(client: Socket, server: Socket, armed: () => ArmedTrap | un
     if (!trapped) return void client.write(bytes)
     if (trapped.how === 'unanswered' && type === FROM_SERVER.readyForQuery) trapped.caught({ backendPid })
   })
-  client.on('data', fromClient)
-  server.on('data', fromServer)
-  return { cut }
+  return { fromClient, fromServer }
 }
 
 interface Message {

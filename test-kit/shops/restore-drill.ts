@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
 import { commandsOf, type Machine } from '../pages/runbook.ts'
 import { type Buyer, newOrder, unlessLost } from '../people/buyer.ts'
-import { type RecordingProxy, startRecordingProxy } from '../proxies/recording-proxy.ts'
+import { type ConnectProxy, startConnectProxy } from '../proxies/connect-proxy.ts'
 import { type Supplier, startSupplier } from '../receivers/supplier.ts'
 import { connect, exchange } from '../requests/connection.ts'
 import { sign } from '../requests/signed-request.ts'
@@ -40,7 +40,7 @@ export interface DrillStore {
   readonly system: System
   readonly buyers: readonly Buyer[]
   readonly supplier: Supplier
-  readonly proxy: RecordingProxy
+  readonly proxy: ConnectProxy
   readonly worker: WorkerProcess
   readonly pooled: string
   readonly supplied: string
@@ -57,7 +57,9 @@ export interface DrillStore {
 export async function openDrillStore(postgres: Postgres, stock: number): Promise<DrillStore> {
   const journal = await mkdtemp(join(tmpdir(), 'shopwire-journal-'))
   onTestFinished(() => rm(journal, { recursive: true, force: true }))
-  const proxy = await startRecordingProxy()
+  const proxy = await startConnectProxy({
+    route: (host, port) => (host === '127.0.0.1' ? { host, port } : '403 Forbidden'),
+  })
   onTestFinished(() => proxy.close())
   const supplier = await startSupplier('maker')
   onTestFinished(() => supplier.close())
@@ -203,9 +205,9 @@ export async function expectQuarantine(
     SOON_MS,
     () => `the worker does not say why it does nothing:\n${restored.worker.logs()}`,
   )
-  const before = { asked: store.supplier.asked.length, sent: store.proxy.refused() }
+  const before = { asked: store.supplier.asked.length, sent: store.proxy.refused.length }
   await sleep(QUIET_MS)
-  expect({ asked: store.supplier.asked.length, sent: store.proxy.refused() }).toEqual(before)
+  expect({ asked: store.supplier.asked.length, sent: store.proxy.refused.length }).toEqual(before)
   expect((await restored.worker.readyz()).status).toBe(503)
   const [buyer] = store.buyers as [Buyer]
   const via = await connect(restored.port)

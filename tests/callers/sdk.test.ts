@@ -28,7 +28,7 @@ beforeAll(async () => {
 }, START_MS_MAX)
 
 afterAll(async () => {
-  await proxy?.stop()
+  await proxy?.close()
   await shop?.close()
   await system?.stop()
 })

@@ -13,11 +13,15 @@ import {
 import { openWorld, type World } from '@shopwire/test-kit/people/world'
 import { linkIn } from '@shopwire/test-kit/receivers/mail-sink'
 import { type StripeServer, startStripe } from '@shopwire/test-kit/receivers/stripe'
+import {
+  type Answering,
+  type PublicReceiver,
+  startPublicReceiver,
+} from '@shopwire/test-kit/receivers/webhook-receiver'
 import { until } from '@shopwire/test-kit/servers'
 import { makeDue, newItem, newLinks, START_MS_MAX } from '@shopwire/test-kit/systems'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { IS_SHORT } from '../../test-forms.ts'
-import { type Receivers, startReceivers } from './receiver.ts'
 import { createScreenChecks } from './screen-checks.ts'
 
 /** What customers do in the dashboard, each by mouse and by keyboard alone, in a browser against the whole store. */
@@ -25,16 +29,18 @@ const GIVEN_UP_MS_MAX = 60_000
 
 let world: World
 let stripe: StripeServer
-let receivers: Receivers
+let receivers: PublicReceiver
+/** As a careful receiver does. */
+const ifGenuine: Answering = ({ arrival, response }) =>
+  response.writeHead(arrival.isGenuine ? 204 : 401).end()
 const screens = createScreenChecks()
 const goods = { mouse: [newItem(4_99), newItem(1_99)], keyboard: [newItem(4_99), newItem(1_99)] } as const
 
 beforeAll(async () => {
-  ;[stripe, receivers] = await Promise.all([startStripe(), startReceivers()])
+  ;[stripe, receivers] = await Promise.all([startStripe(), startPublicReceiver()])
   world = await openWorld({
     settings: {
-      SHOPWIRE_EGRESS_PROXY: receivers.proxyUrl,
-      NODE_EXTRA_CA_CERTS: receivers.authorityFile,
+      ...receivers.settings,
       SHOPWIRE_BANK_DETAILS: 'Beneficiary=Example Ltd; IBAN=GB33BUKB20201555555555; BIC=BUKBGB22',
       SHOPWIRE_STRIPE_SECRET_KEY: 'sk_test_0123456789',
       SHOPWIRE_STRIPE_WEBHOOK_SECRETS: stripe.secret(),
@@ -220,6 +226,7 @@ describe.each(IS_SHORT ? (['keyboard'] as const) : hands)('with the %s', (how) =
     async () => {
       const { page, press, write, choose, button, field, heading } = owner
       const receiver = receivers.open(how)
+      receiver.answers(ifGenuine)
       await untilAnnounced()
       await startAt('Webhook')
       await screens.check(page, 'webhook, none')
@@ -231,21 +238,21 @@ describe.each(IS_SHORT ? (['keyboard'] as const) : hands)('with the %s', (how) =
       await heading('Store the signing secret').waitFor()
       // The page learns of the new URL meanwhile; what is shown once must stay until it is stored.
       await learned
-      receiver.setSecret(await field('Signing secret').inputValue())
+      receiver.setSecrets(await field('Signing secret').inputValue())
       await screens.check(page, 'webhook secret')
       await storeSecret()
       await press(button('Send test'))
       await page.getByText(/^Accepted with 204/).waitFor()
       await screens.check(page, 'webhook')
 
-      receiver.setBroken(true)
+      receiver.answersWith(503)
       const orders = []
       for (let n = 1; n <= 3; n += 1)
         orders.push(
           await shop.orders.create({ items: [{ id: handmade.id }], idempotencyKey: `refused-${how}-${n}` }),
         )
       await untilGivenUp(orders.length)
-      receiver.setBroken(false)
+      receiver.answers(ifGenuine)
       const refusals = receiver.arrivals.filter(({ status }) => status === 503)
       const refused = [...new Set(refusals.map(({ id }) => id))]
       expect(refused).toHaveLength(orders.length)
@@ -287,7 +294,7 @@ describe.each(IS_SHORT ? (['keyboard'] as const) : hands)('with the %s', (how) =
       await Promise.all([confirmWithPasskey(owner), buy(3)])
       await heading('Store the new signing secret').waitFor()
       await buy(2)
-      receiver.setSecret(await field('Signing secret').inputValue())
+      receiver.setSecrets(await field('Signing secret').inputValue())
       await buy(2)
       await storeSecret()
       await page.getByText('Two secrets sign every event').waitFor()

@@ -1,5 +1,4 @@
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { startRelay } from '@shopwire/test-kit/proxies/relay'
 
 /**
  * Between a proxy and the API: passes every byte on as it is, and keeps it. Each request that the proxy sends has the caller's address in
@@ -22,47 +21,31 @@ const ANSWER = /HTTP\/1\.1 (?!100)\d{3} /g
 
 export async function startUpstreamJournal(apiPort: number): Promise<UpstreamJournal> {
   const connections: { sent: string; received: string }[] = []
-  const sockets = new Set<Socket>()
-  const server = createServer((proxy) => {
-    const kept = { sent: '', received: '' }
-    connections.push(kept)
-    const api = connect(apiPort, '127.0.0.1')
-    proxy.on('data', (bytes: Buffer) => {
-      kept.sent += bytes.toString('latin1')
-      api.write(bytes)
-    })
-    api.on('data', (bytes: Buffer) => {
-      kept.received += bytes.toString('latin1')
-      proxy.write(bytes)
-    })
-    proxy.on('end', () => api.end())
-    api.on('end', () => proxy.end())
-    for (const socket of [proxy, api]) {
-      sockets.add(socket)
-      socket.on('error', () => {})
-      socket.on('close', () => {
-        sockets.delete(socket)
-        proxy.destroy()
-        api.destroy()
-      })
-    }
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const relay = await startRelay(
+    () => ({ port: apiPort }),
+    ({ client, server }) => {
+      const kept = { sent: '', received: '' }
+      connections.push(kept)
+      return {
+        fromClient(bytes) {
+          kept.sent += bytes.toString('latin1')
+          server.write(bytes)
+        },
+        fromServer(bytes) {
+          kept.received += bytes.toString('latin1')
+          client.write(bytes)
+        },
+      }
+    },
+  )
   return {
-    port: (server.address() as AddressInfo).port,
+    port: relay.port,
     smuggled: () =>
       connections
         .filter(({ sent, received }) => count(received, ANSWER) > count(sent, MARK))
         .map(({ sent, received }) => `${sent}\n--- answered with ---\n${received}`),
     sent: () => connections.map(({ sent }) => sent).join('\n'),
-    async stop() {
-      if (!server.listening) return
-      const closed = once(server, 'close')
-      server.close()
-      for (const socket of sockets) socket.destroy()
-      await closed
-    },
+    stop: relay.close,
   }
 }
 

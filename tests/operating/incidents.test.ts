@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { type Console, openConsole } from '@shopwire/test-kit/pages/console-page'
 import { blocksOf, openMachine, variablesOf } from '@shopwire/test-kit/pages/runbook'
 import { newOrder } from '@shopwire/test-kit/people/buyer'
-import { startHostedReceiver } from '@shopwire/test-kit/receivers/hosted-receiver'
 import { type Supplier, startSupplier } from '@shopwire/test-kit/receivers/supplier'
+import { type PublicReceiver, startPublicReceiver } from '@shopwire/test-kit/receivers/webhook-receiver'
 import { exchange } from '@shopwire/test-kit/requests/connection'
 import { sign } from '@shopwire/test-kit/requests/signed-request'
 import { changeUrls, until } from '@shopwire/test-kit/servers'
@@ -32,17 +32,22 @@ const WRONG_CENTS = 49
 const SHIFT_MS = 600_000
 const LEAKED = newLinks(3)
 
-let receiver: Awaited<ReturnType<typeof startHostedReceiver>>
+let receiver: PublicReceiver
 let supplier: Supplier
 let system: System
 let shop: Shop
 let worker: WorkerProcess
 let journal: string
+/** What the receiver accepted, each as `order.delivered ord_…`. */
+const accepted = () =>
+  receiver.arrivals
+    .filter(({ status }) => status < 300)
+    .map(({ event, data }) => `${event} ${data.order?.id}`)
 let byHand: string
 let pooled: string
 let supplied: string
 beforeAll(async () => {
-  receiver = await startHostedReceiver()
+  receiver = await startPublicReceiver()
   supplier = await startSupplier('acme')
   journal = await mkdtemp(join(tmpdir(), 'shopwire-journal-'))
   const settings = { ...limitless, ...receiver.settings, SHOPWIRE_JOURNAL: journal }
@@ -155,7 +160,7 @@ test('mass-webhook-failure: every event that was refused is accepted after the r
   const buyer = await shop.openBuyer(5_000)
   const body = JSON.stringify({ url: receiver.url })
   expect((await exchange(port(), sign(buyer.key, 'POST', '/v1/webhook', body).bytes)).status).toBe(200)
-  receiver.refuse(() => true)
+  receiver.answersWith(503)
   const FROM = new Date(Date.now() - 1_000).toISOString()
   const orders = [await deliver(buyer, pooled), await deliver(buyer, pooled)]
   await until(
@@ -181,13 +186,13 @@ test('mass-webhook-failure: every event that was refused is accepted after the r
       where d.account_id = '${buyer.account_id}' and e.account_id = d.account_id and e.id = d.event_id and e.type like 'order.%'`,
   )
   await worker.start()
-  receiver.refuse(() => false)
+  receiver.answersWith(200)
   expect(await page.run('repair')).toMatch(/4 events were never accepted[\s\S]*4 events are on their way/)
   for (const { id } of orders)
     await until(
-      () => receiver.accepted.includes(`order.delivered ${id}`),
+      () => accepted().includes(`order.delivered ${id}`),
       SOON_MS,
-      () => `the event of ${id} does not come: ${receiver.accepted}`,
+      () => `the event of ${id} does not come: ${accepted()}`,
     )
   await until(
     async () => /delivered/.test(await page.run('prove')),

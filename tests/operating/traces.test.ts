@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { type ReceivedSpan, startCollector } from '@shopwire/test-kit/receivers/collector'
+import { startSupplier } from '@shopwire/test-kit/receivers/supplier'
 import {
   PUBLIC_ADDRESS,
   type PublicReceiver,
   startPublicReceiver,
-} from '@shopwire/test-kit/receivers/public-receiver'
-import { startSupplier } from '@shopwire/test-kit/receivers/supplier'
+} from '@shopwire/test-kit/receivers/webhook-receiver'
 import { type Key, signedHeaders } from '@shopwire/test-kit/requests/signed-request'
 import { until } from '@shopwire/test-kit/servers'
 import {
@@ -59,8 +59,7 @@ beforeAll(async () => {
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       OTEL_EXPORTER_OTLP_HEADERS: `Authorization=Bearer%20${COLLECTOR_KEY}`,
       SHOPWIRE_BATCHING: 'always',
-      SHOPWIRE_EGRESS_PROXY: receiver.proxyUrl,
-      NODE_EXTRA_CA_CERTS: receiver.authority,
+      ...receiver.settings,
       NODE_OPTIONS: `--import ${REPORT_LOADED}`,
     },
   })

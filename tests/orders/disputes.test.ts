@@ -8,7 +8,7 @@ import {
   playPage,
   type Step,
 } from '@shopwire/test-kit/pages/console-page'
-import { startHostedReceiver } from '@shopwire/test-kit/receivers/hosted-receiver'
+import { type PublicReceiver, startPublicReceiver } from '@shopwire/test-kit/receivers/webhook-receiver'
 import { exchange } from '@shopwire/test-kit/requests/connection'
 import { type Key, sign } from '@shopwire/test-kit/requests/signed-request'
 import { until } from '@shopwire/test-kit/servers'
@@ -113,12 +113,12 @@ are still stored; give it the order id for \`GET /orders/{id}\`.
 let system: System
 let worker: WorkerProcess | undefined
 let shell: Console
-let receiver: Awaited<ReturnType<typeof startHostedReceiver>>
+let receiver: PublicReceiver
 let account_id: string
 let key: Key
 
 beforeAll(async () => {
-  receiver = await startHostedReceiver()
+  receiver = await startPublicReceiver()
   system = await startSystem({ admission: 'postgres', settings: receiver.settings })
   shell = await openConsole({ ...system.settingsOf('operator'), ...ownerSettings(system.database) }, FILES)
   await shell.run('shopwire-admin catalogue import catalogue.csv --yes')
@@ -150,7 +150,9 @@ test('a double charge and a missing link are answered with the commands of docs/
 
   // Both orders are delivered; the receiver refuses an event of the first one, once. The caller reads its link.
   const refused = new Set([order.id])
-  receiver.refuse(({ event, data }) => event === 'order.delivered' && refused.delete(data.order.id))
+  receiver.answers(({ arrival: { event, data }, response }) =>
+    response.writeHead(event === 'order.delivered' && refused.delete(data.order.id) ? 503 : 200).end(),
+  )
   worker = await startWorker(system.settingsOf('worker'))
   await untilCounted(`deliveries d join delivery_attempts a using (account_id, event_id, endpoint_id)`, 4)
   const read = await send('GET', `/v1/orders/${order.id}`)

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { totpCode } from '@shopwire/test-kit/people/authenticator'
 import { startCollector } from '@shopwire/test-kit/receivers/collector'
-import { type PublicReceiver, startPublicReceiver } from '@shopwire/test-kit/receivers/public-receiver'
 import { startSupplier } from '@shopwire/test-kit/receivers/supplier'
+import { type PublicReceiver, startPublicReceiver } from '@shopwire/test-kit/receivers/webhook-receiver'
 import { ConnectionLost, exchange } from '@shopwire/test-kit/requests/connection'
 import { type Key, nowS, requestBytes, sign, signedHeaders } from '@shopwire/test-kit/requests/signed-request'
 import { until } from '@shopwire/test-kit/servers'
@@ -86,7 +86,10 @@ beforeAll(async () => {
       SHOPWIRE_REQUESTS_PER_MINUTE: String(REQUESTS_PER_MINUTE),
       SHOPWIRE_REDIS_TIMEOUT_MS: '2000',
       SHOPWIRE_ENCRYPTION_KEYS: encryptionKeys.join(','),
-      SHOPWIRE_EGRESS_PROXY: receiver.proxyUrl.replace('//', `//someone:${passwords.proxy}@`),
+      SHOPWIRE_EGRESS_PROXY: receiver.settings.SHOPWIRE_EGRESS_PROXY.replace(
+        '//',
+        `//someone:${passwords.proxy}@`,
+      ),
       SHOPWIRE_SMTP_URL: `smtp://someone:${passwords.smtp}@127.0.0.1:9`,
       SHOPWIRE_MAIL_FROM: 'store@shop.test',
       SHOPWIRE_OIDC_ISSUER: 'http://127.0.0.1:9',
@@ -101,7 +104,7 @@ beforeAll(async () => {
       SHOPWIRE_JOURNAL: join(folder, 'journal'),
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       OTEL_EXPORTER_OTLP_HEADERS: `Authorization=Bearer%20${passwords.collector}`,
-      NODE_EXTRA_CA_CERTS: receiver.authority,
+      NODE_EXTRA_CA_CERTS: receiver.settings.NODE_EXTRA_CA_CERTS,
     },
   })
   const { ownerUrl, processUrls } = system.database

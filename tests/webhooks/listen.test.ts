@@ -2,8 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -89,28 +87,10 @@ function shopwire(args: readonly string[], env: NodeJS.ProcessEnv, input = '') {
   return { child, said, ended }
 }
 
-interface Received {
-  readonly body: string
-  readonly headers: IncomingHttpHeaders
-}
-
 async function receiver() {
-  const received: Received[] = []
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      received.push({ body: Buffer.concat(chunks).toString('utf8'), headers: request.headers })
-      response.writeHead(200).end()
-    })
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    received,
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`,
-    close: () => server.close(),
-  }
+  const inbox = await startWebhookReceiver()
+  inbox.answersWith(200)
+  return inbox
 }
 
 const shop = () =>
@@ -127,8 +107,8 @@ async function buy(idempotencyKey: string) {
   return shop().orders.create({ items: [{ id: ITEM }], idempotencyKey })
 }
 
-const eventsOf = (received: readonly Received[], order_id: string) =>
-  received.filter(({ body }) => JSON.parse(body).data.order?.id === order_id)
+const eventsOf = (arrivals: readonly Arrival[], order_id: string) =>
+  arrivals.filter(({ data }) => data.order?.id === order_id)
 
 describe('shopwire listen on a real store', () => {
   test('forwards live events, signed with its own secret and without links, while the endpoint keeps its deliveries', async () => {
@@ -142,13 +122,13 @@ describe('shopwire listen on a real store', () => {
       .toContain('https://hooks.shop.invalid/events keeps getting every event.')
     expect(ears.said.stderr).toContain('Ready. Listening to Listening Ltd')
     const { id } = await buy('listen-e2e-1')
-    await expect.poll(() => eventsOf(target.received, id).length, WAIT).toBe(2)
-    for (const { body, headers } of eventsOf(target.received, id)) {
+    await expect.poll(() => eventsOf(target.arrivals, id).length, WAIT).toBe(2)
+    for (const { body, headers } of eventsOf(target.arrivals, id)) {
       const event = await webhooks.unwrap(body, headers, { secrets: secret })
       expect(event.event).toMatch(/^order\.(accepted|delivered)$/)
     }
-    expect(JSON.stringify(target.received)).not.toContain(LINK)
-    expect(JSON.stringify(target.received)).toContain('link-masked.invalid')
+    expect(JSON.stringify(target.arrivals)).not.toContain(LINK)
+    expect(JSON.stringify(target.arrivals)).toContain('link-masked.invalid')
     await expect.poll(() => ears.said.stdout, WAIT).toMatch(/--> order\.delivered\s+evt_\w+\s+ord_\w+/)
     expect(ears.said.stdout).toMatch(/<-- 200\s+\d+ms\s+POST 127\.0\.0\.1:/)
     expect(await system.query(`select count(*) from deliveries where account_id = '${account_id}'`)).toBe(
@@ -156,7 +136,7 @@ describe('shopwire listen on a real store', () => {
     )
     ears.child.kill('SIGINT')
     expect((await ears.ended).code).toBe(0)
-    target.close()
+    await target.close()
   })
 
   test.skipIf(IS_SHORT)('a token with links: the forwarded body carries the links of the order', async () => {
@@ -170,8 +150,8 @@ describe('shopwire listen on a real store', () => {
       )
       .toBe('t')
     const { id } = await buy('listen-e2e-2')
-    await expect.poll(() => eventsOf(target.received, id).length, WAIT).toBe(2)
-    const delivered = eventsOf(target.received, id).find(({ body }) => body.includes('order.delivered'))
+    await expect.poll(() => eventsOf(target.arrivals, id).length, WAIT).toBe(2)
+    const delivered = eventsOf(target.arrivals, id).find(({ body }) => body.includes('order.delivered'))
     const { links: sent } = await shop().orders.get(id)
     expect(JSON.parse(delivered?.body ?? '').data.order.links).toEqual(sent)
     const lines = ears.said.stdout
@@ -187,7 +167,7 @@ describe('shopwire listen on a real store', () => {
     expect(ears.said.stdout).not.toContain(LINK)
     ears.child.kill('SIGINT')
     await ears.ended
-    target.close()
+    await target.close()
   })
 
   test.skipIf(IS_SHORT)('what happens while the dashboard restarts arrives afterwards, once', async () => {
@@ -196,19 +176,19 @@ describe('shopwire listen on a real store', () => {
     const ears = shopwire(['listen', '--forward-to', target.url], environment(token))
     await expect.poll(() => ears.said.stderr, WAIT).toContain('Ready.')
     const before = await buy('listen-e2e-3')
-    await expect.poll(() => eventsOf(target.received, before.id).length, WAIT).toBe(2)
+    await expect.poll(() => eventsOf(target.arrivals, before.id).length, WAIT).toBe(2)
     await dashboard.kill('SIGKILL')
     const meanwhile = await buy('listen-e2e-4')
     await expect.poll(() => ears.said.stderr, WAIT).toContain('Reconnecting.')
     await dashboard.start()
-    await expect.poll(() => eventsOf(target.received, meanwhile.id).length, WAIT).toBe(2)
+    await expect.poll(() => eventsOf(target.arrivals, meanwhile.id).length, WAIT).toBe(2)
     const after = await buy('listen-e2e-5')
-    await expect.poll(() => eventsOf(target.received, after.id).length, WAIT).toBe(2)
-    const ids = target.received.map(({ headers }) => headers['x-webhook-id'])
+    await expect.poll(() => eventsOf(target.arrivals, after.id).length, WAIT).toBe(2)
+    const ids = target.arrivals.map(({ headers }) => headers['x-webhook-id'])
     expect(new Set(ids).size).toBe(ids.length)
     ears.child.kill('SIGINT')
     await ears.ended
-    target.close()
+    await target.close()
   })
 
   test('ends with exit code 3 when the token is revoked; a token without the right is refused', async () => {

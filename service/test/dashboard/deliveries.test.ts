@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { PublicReceiver } from '@shopwire/test-kit/receivers/webhook-receiver'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { deliveriesArea } from '../../src/dashboard/webhooks/deliveries.ts'
 import { sql } from '../../src/platform/database/db.ts'
@@ -7,18 +8,14 @@ import { Refusal } from '../../src/platform/trouble.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
 import { callAs, memberAct, memberOf } from '../../testing/member.ts'
 import { openShop, type Shop, type TestKey } from '../../testing/shop.ts'
-import {
-  startDeliveries,
-  startWebhookReceiver,
-  type WebhookReceiver,
-} from '../../testing/webhook-receiver.ts'
+import { startDeliveries, startWebhookReceiver } from '../../testing/webhook-receiver.ts'
 
 const ITEM = '10000000000000001'
 const LINK = 'https://gift.example/claim/AbCdEf-9876543210'
 const DAY_MS = 86_400_000
 
 let shop: Shop
-let receiver: WebhookReceiver
+let receiver: PublicReceiver
 let worker: ReturnType<typeof startDeliveries>
 beforeAll(async () => {
   shop = await openShop({ limits: { requestsMax: 1_000_000, ordersMax: 1_000_000 } })
@@ -33,7 +30,7 @@ afterAll(async () => {
 })
 beforeEach(() => {
   receiver.arrivals.length = 0
-  receiver.answers((_arrival, response) => void response.writeHead(204).end())
+  receiver.answersWith(204)
 })
 
 let count = 0
@@ -95,7 +92,7 @@ const refusalOf = (work: Promise<unknown>) =>
     (error: unknown) => (error instanceof Refusal ? error.type : String(error)),
   )
 const refuses = (status: number, text = '', headers = {}) =>
-  receiver.answers((_arrival, response) => void response.writeHead(status, headers).end(text))
+  receiver.answers(({ response }) => response.writeHead(status, headers).end(text))
 
 describe('the list', () => {
   test('is newest first, pages in both directions without gaps, and can be filtered by everything it shows', async () => {
@@ -172,8 +169,8 @@ describe('one delivery', () => {
     const { account_id, list, one, buy } = await openAccount()
     const order = await buy()
     await settled(account_id, 'delivered', 1)
-    receiver.answers(({ body }, response) => {
-      const { links } = JSON.parse(body).data.order
+    receiver.answers(({ arrival: { body, data }, response }) => {
+      const { links } = data.order
       const link = String(links[0])
       response.writeHead(422, { 'content-type': 'text/plain', location: link, 'retry-after': '30' })
       response.end(
@@ -319,12 +316,12 @@ describe('recovering a period', () => {
         { type: 'test', state: 'cancelled', events: 1 },
       ],
     })
-    receiver.answers((_arrival, response) => void response.writeHead(204).end())
+    receiver.answersWith(204)
     receiver.arrivals.length = 0
     const [one, other] = await Promise.all([recover(), recover()])
     expect(one.sent + other.sent).toBe(5)
     await settled(account_id, 'delivered', 7)
-    expect(receiver.arrivals.map(({ event }) => event.data.order?.id ?? 'test').sort()).toEqual(
+    expect(receiver.arrivals.map(({ data }) => data.order?.id ?? 'test').sort()).toEqual(
       [...lost, unsent, 'test'].sort(),
     )
     expect(await preview()).toMatchObject({ total: 0, first_at: null, counts: [] })

@@ -1,5 +1,5 @@
-import type { ServerResponse } from 'node:http'
 import { verifyWebhook } from '@shopwire/contract/signing'
+import type { Arrival, PublicReceiver } from '@shopwire/test-kit/receivers/webhook-receiver'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { OwnerMail } from '../../src/dashboard/team/mail-owners.ts'
 import { webhookArea } from '../../src/dashboard/webhooks/webhook.ts'
@@ -8,15 +8,10 @@ import { Refusal } from '../../src/platform/trouble.ts'
 import { checkWebhookUrl } from '../../src/webhooks/url-rules.ts'
 import { callAs, memberAct, memberOf } from '../../testing/member.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
-import {
-  type Arrival,
-  startDeliveries,
-  startWebhookReceiver,
-  type WebhookReceiver,
-} from '../../testing/webhook-receiver.ts'
+import { startDeliveries, startWebhookReceiver } from '../../testing/webhook-receiver.ts'
 
 let shop: Shop
-let receiver: WebhookReceiver
+let receiver: PublicReceiver
 let worker: ReturnType<typeof startDeliveries>
 beforeAll(async () => {
   shop = await openShop({ limits: { requestsMax: 1_000_000, ordersMax: 1_000_000 } })
@@ -30,7 +25,7 @@ afterAll(async () => {
 })
 beforeEach(() => {
   receiver.arrivals.length = 0
-  receiver.answers((_arrival, response) => void response.writeHead(204).end())
+  receiver.answersWith(204)
 })
 
 async function openArea() {
@@ -92,7 +87,7 @@ describe('the endpoint', () => {
     })
     const { event_id } = await test()
     await expect.poll(async () => (await read()).state).toBe('healthy')
-    expect(receiver.arrivals.map(({ event }) => event.id)).toEqual([event_id])
+    expect(receiver.arrivals.map(({ id }) => id)).toEqual([event_id])
     expect(verifies(receiver.arrivals[0] as Arrival, secret)).toBe(true)
     expect((await read()).events_seen).toMatchObject([{ type: 'test' }])
     expect(mails.map(({ subject }) => subject)).toEqual(['The webhook URL was changed'])
@@ -173,7 +168,7 @@ describe('the endpoint', () => {
     const { set, test, read } = await openArea()
     await set(receiver.url)
     let isUp = false
-    receiver.answers((_arrival, response) => void response.writeHead(isUp ? 200 : 503).end())
+    receiver.answers(({ response }) => response.writeHead(isUp ? 200 : 503).end())
     await test()
     await expect.poll(async () => (await read()).state).toBe('failing')
     expect(await read()).toMatchObject({
@@ -193,12 +188,11 @@ describe('the signing secret', () => {
     const { set, rotate, test, read, mails, account_id } = await openArea()
     let known = (await set(receiver.url)).secret ?? ''
     const rejected: string[] = []
-    const check = (arrival: Arrival, response: ServerResponse) => {
+    receiver.answers(({ arrival, response }) => {
       const isGenuine = verifies(arrival, known)
-      if (!isGenuine) rejected.push(arrival.event.id)
+      if (!isGenuine) rejected.push(arrival.id)
       response.writeHead(isGenuine ? 204 : 401).end()
-    }
-    receiver.answers(check)
+    })
     const sent: string[] = []
     const send = async (times: number) => {
       for (let n = 0; n < times; n += 1) {
@@ -216,7 +210,7 @@ describe('the signing secret', () => {
     known = fresh
     await send(5)
     expect(rejected).toEqual([])
-    expect(receiver.arrivals.map(({ event }) => event.id)).toEqual(sent)
+    expect(receiver.arrivals.map(({ id }) => id)).toEqual(sent)
     // The receiver has the last one a moment before its acceptance is recorded.
     await expect.poll(() => read()).toMatchObject({ state: 'healthy', health: { pending: 0, failed: 0 } })
     expect(mails.at(-1)?.subject).toBe('The webhook signing secret was rotated')

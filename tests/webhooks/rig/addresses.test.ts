@@ -50,7 +50,7 @@ describe('threat 51: a URL to an internal address', () => {
         'webhook_url_not_allowed',
       ])
     }
-    expect(receiver.received).toEqual([])
+    expect(receiver.arrivals).toEqual([])
     const attempts = await rig.system.query(
       `select count(*), count(remote_address) from delivery_attempts where account_id = '${account_id}'`,
     )
@@ -65,7 +65,7 @@ describe('threat 52: the address that was checked is the address that is dialled
   }) => {
     const { receiver, account_id, sendTest } = await subscribe('flip.example.net')
     // Each on a connection, and so a look-up, of its own.
-    receiver.behaves(({ response }) => response.writeHead(204, { connection: 'close' }).end())
+    receiver.answers(({ response }) => response.writeHead(204, { connection: 'close' }).end())
     rig.dns.set('flip.example.net', (lookUp) => [lookUp % 2 === 1 ? HERE : '127.0.0.1'])
     for (let n = 0; n < 8; n += 1) await sendTest()
     const attempts = () =>
@@ -98,7 +98,7 @@ describe('threat 52: the address that was checked is the address that is dialled
       await untilError('blocked')
       const again = await configure('https://spoilt.example.net/again')
       expect(again.body.error?.type).toBe('webhook_url_not_allowed')
-      expect(receiver.received).toEqual([])
+      expect(receiver.arrivals).toEqual([])
     },
   )
 
@@ -110,7 +110,7 @@ describe('threat 52: the address that was checked is the address that is dialled
     rig.dns.set('alias.example.net', ['edge.cdn.example', HERE])
     await sendTest()
     await untilNothingPending()
-    expect(receiver.received).toMatchObject([{ isGenuine: true }])
+    expect(receiver.arrivals).toMatchObject([{ isGenuine: true }])
   })
 })
 
@@ -143,7 +143,7 @@ describe('threat 54: a redirect', () => {
       [308, 'http://169.254.169.254/'],
     ] as const
     const left = [...answers]
-    receiver.behaves(({ response }) => {
+    receiver.answers(({ response }) => {
       const [status, location] = left.shift() ?? [200, '']
       response.writeHead(status, { location }).end()
     })
@@ -160,7 +160,7 @@ describe('threat 54: a redirect', () => {
       SOON_MS,
       () => 'not every redirect is a failure',
     )
-    expect(receiver.received.map(({ url }) => url)).toEqual(
+    expect(receiver.arrivals.map(({ url }) => url)).toEqual(
       Array(5).fill('https://redirect.example.net/hook'),
     )
     expect(await health()).toMatchObject({ pending: 5, failed: 0, last_delivered_at: null })
@@ -173,7 +173,7 @@ describe('threat 62: last_error', () => {
     subscribe,
   }) => {
     const { receiver, sendTest, untilError, health } = await subscribe('oracle.example.net')
-    receiver.behaves(({ response }) =>
+    receiver.answers(({ response }) =>
       response.writeHead(500, 'Leaked 10.0.0.1', { 'x-leaked': 'leaked-header' }).end('leaked: root:x:0:0'),
     )
     await sendTest()

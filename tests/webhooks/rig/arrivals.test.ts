@@ -10,10 +10,10 @@ test('events of a real order arrive signed, over TLS, at the registered URL', as
   const { status, body } = await order({ items: [{ id: ITEM }], idempotency_key: 'rig-order' })
   expect(status).toBe(201)
   await untilNothingPending()
-  expect(receiver.received).toMatchObject([
+  expect(receiver.arrivals).toMatchObject([
     { event: 'order.accepted', url: 'https://hook.example.net/hook', isGenuine: true },
   ])
-  expect(JSON.parse(receiver.received[0]?.body ?? '').data.order.id).toBe(body.id)
+  expect(JSON.parse(receiver.arrivals[0]?.body ?? '').data.order.id).toBe(body.id)
 })
 
 test('an idle worker sends a new event promptly; the latency is printed', async ({ subscribe, annotate }) => {
@@ -23,16 +23,16 @@ test('an idle worker sends a new event promptly; the latency is printed', async 
     const sentMs = Date.now()
     await sendTest()
     await until(
-      () => receiver.received.length === n + 1,
+      () => receiver.arrivals.length === n + 1,
       SOON_MS,
       () => 'the event does not arrive',
     )
-    waits.push((receiver.received[n]?.atMs ?? 0) - sentMs)
+    waits.push((receiver.arrivals[n]?.atMs ?? 0) - sentMs)
   }
   waits.sort((a, b) => a - b)
   await annotate(`event to first attempt: p50 ${waits[EVENTS / 2]} ms, most ${waits.at(-1)} ms`)
   expect(waits[EVENTS / 2]).toBeLessThan(250)
-  expect(receiver.received.every(({ isGenuine }) => isGenuine)).toBe(true)
+  expect(receiver.arrivals.every(({ isGenuine }) => isGenuine)).toBe(true)
 })
 
 test('all invariants hold after the tests above', ({ rig }) => rig.expectAllHolds())

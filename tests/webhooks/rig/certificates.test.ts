@@ -14,7 +14,7 @@ describe('threat 57: nothing is sent to a receiver without a valid certificate o
     const { receiver, sendTest, untilError, health } = await subscribe('unproven.example.net', options)
     await sendTest()
     await untilError('tls')
-    expect(receiver.received).toEqual([])
+    expect(receiver.arrivals).toEqual([])
     expect(await health()).toMatchObject({ pending: 1, last_delivered_at: null })
   })
 
@@ -24,7 +24,7 @@ describe('threat 57: nothing is sent to a receiver without a valid certificate o
     expect((await configure('https://wrong.example.net/')).status).toBe(200)
     await sendTest()
     await untilError('tls')
-    expect(receiver.received).toEqual([])
+    expect(receiver.arrivals).toEqual([])
   })
 
   test('the TLS 1.1 receiver of this test answers a client that allows TLS 1.1', async ({ listen }) => {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { webhookHeadersLower } from '@shopwire/contract'
 import { webhookSignatureMatches } from '@shopwire/contract/signing'
+import type { Arrival } from '@shopwire/test-kit/receivers/webhook-receiver'
 import { until } from '@shopwire/test-kit/servers'
 import { describe, expect } from 'vitest'
 import { IS_SHORT } from '../../../test-forms.ts'
-import type { Received } from './receiver.ts'
 import { type Customer, SOON_MS, THERE, test } from './rig.ts'
 
 const CHANGERS = 24
@@ -46,7 +46,7 @@ describe('threat 60: a URL that changes while events are being sent', () => {
     await sending
     await Promise.all(customers.map(({ untilNothingPending }) => untilNothingPending()))
 
-    const received = places.flatMap((place) => place.received)
+    const received = places.flatMap((place) => place.arrivals)
     const changes = CHANGERS * CHANGES_EACH
     await annotate(`${Math.round(changes / tookS)} changes a second, ${received.length} events arrived`)
     const late = received.filter(({ url, atMs }) => atMs > (answeredMs.get(url) ?? Infinity))
@@ -59,21 +59,21 @@ describe('threat 61: a secret rotated between two attempts', () => {
   test('the next attempt is signed with both the new and the old secret', async ({ subscribe }) => {
     const { receiver, sendTest, untilError, rotateSecret, makeDue, ...customer } =
       await subscribe('rotated.example.net')
-    receiver.behaves(({ response }) => response.writeHead(500).end())
+    receiver.answers(({ response }) => response.writeHead(500).end())
     await sendTest()
     await untilError('http_500')
     const old = customer.secret()
     await rotateSecret()
     const fresh = customer.secret()
     receiver.setSecrets(fresh)
-    receiver.behaves(({ response }) => response.writeHead(200).end())
+    receiver.answers(({ response }) => response.writeHead(200).end())
     await makeDue()
     await until(
-      () => receiver.received.length === 2,
+      () => receiver.arrivals.length === 2,
       SOON_MS,
       () => 'the second attempt does not come',
     )
-    const [before, after] = receiver.received as [Received, Received]
+    const [before, after] = receiver.arrivals as [Arrival, Arrival]
     expect([after.id, after.body]).toEqual([before.id, before.body])
     expect(signersOf(before, { old, fresh })).toEqual({
       signature: 'old',
@@ -86,7 +86,7 @@ describe('threat 61: a secret rotated between two attempts', () => {
 test('all invariants hold after the tests above', ({ rig }) => rig.expectAllHolds())
 
 /** Whose secret made each signature. */
-function signersOf({ headers, id, body }: Received, secrets: Record<string, string>) {
+function signersOf({ headers, id, body }: Arrival, secrets: Record<string, string>) {
   const parts = { timestamp: String(headers[webhookHeadersLower.timestamp]), id, body: Buffer.from(body) }
   const signerOf = (presented: unknown) =>
     Object.keys(secrets).find((name) => webhookSignatureMatches(secrets[name] ?? '', parts, presented))

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startPostgresProxy, type Trap } from '@shopwire/test-kit/proxies/postgres-proxy'
+import type { Arrival } from '@shopwire/test-kit/receivers/webhook-receiver'
 import { until } from '@shopwire/test-kit/servers'
 import { startWorker, type WorkerProcess } from '@shopwire/test-kit/systems'
 import { describe, expect } from 'vitest'
 import { IS_SHORT } from '../../../test-forms.ts'
-import type { Received } from './receiver.ts'
 import { type Rig, SOON_MS, type Subscription, test } from './rig.ts'
 
 const AT_ONCE = 4
@@ -24,8 +24,8 @@ describe('threat 58: a worker killed with SIGKILL', () => {
     const { receiver, untilNothingPending, account_id } = customer
     await killWhenItRecords(rig, 'held', customer, AT_ONCE)
     await untilNothingPending()
-    expect(copiesOf(receiver.received)).toEqual(Array(AT_ONCE).fill({ copies: 2, bodies: 1 }))
-    expect(receiver.handled.size).toBe(AT_ONCE)
+    expect(copiesOf(receiver.arrivals)).toEqual(Array(AT_ONCE).fill({ copies: 2, bodies: 1 }))
+    expect(handledBy(receiver)).toBe(AT_ONCE)
     expect(await attemptsOf(rig, account_id)).toBe(Array(AT_ONCE).fill('delivered|1|1|').join('\n'))
   })
 
@@ -39,7 +39,7 @@ describe('threat 58: a worker killed with SIGKILL', () => {
       SOON_MS,
       () => 'the job does not end',
     )
-    expect(copiesOf(receiver.received)).toEqual([{ copies: 1, bodies: 1 }])
+    expect(copiesOf(receiver.arrivals)).toEqual([{ copies: 1, bodies: 1 }])
     expect(await attemptsOf(rig, account_id)).toBe('delivered|1|1|')
   })
 
@@ -48,11 +48,11 @@ describe('threat 58: a worker killed with SIGKILL', () => {
     subscribe,
   }) => {
     const { receiver, sendTest, untilNothingPending } = await subscribe('killed.example.net')
-    receiver.behaves(({ response }) => setTimeout(() => response.writeHead(200).end(), 30))
+    receiver.answers(({ response }) => setTimeout(() => response.writeHead(200).end(), 30))
     for (let round = 0; round < 3; round += 1) {
       for (let n = 0; n < 8; n += 1) await sendTest()
       await until(
-        () => receiver.received.length > round * 8,
+        () => receiver.arrivals.length > round * 8,
         SOON_MS,
         () => 'nothing arrives',
       )
@@ -61,8 +61,8 @@ describe('threat 58: a worker killed with SIGKILL', () => {
       await rig.worker.start()
       await untilNothingPending()
     }
-    expect(receiver.handled.size).toBe(24)
-    expect(copiesOf(receiver.received).every(({ bodies }) => bodies === 1)).toBe(true)
+    expect(handledBy(receiver)).toBe(24)
+    expect(copiesOf(receiver.arrivals).every(({ bodies }) => bodies === 1)).toBe(true)
   })
 })
 
@@ -95,13 +95,13 @@ test(`threat 58: with a worker killed every two seconds during ${FLOOD.events} e
   await flowing
   for (const { untilNothingPending } of customers) await untilNothingPending()
   await second.kill('SIGTERM')
-  const copies = customers.flatMap(({ receiver }) => copiesOf(receiver.received))
+  const copies = customers.flatMap(({ receiver }) => copiesOf(receiver.arrivals))
   await annotate(
     `${kills} kills, ${copies.length} events, ${copies.reduce((sum, each) => sum + each.copies, 0)} copies`,
   )
   expect(copies.length).toBe(FLOOD.events)
   expect(copies.every(({ bodies }) => bodies === 1)).toBe(true)
-  expect(customers.every(({ receiver }) => receiver.received.every(({ isGenuine }) => isGenuine))).toBe(true)
+  expect(customers.every(({ receiver }) => receiver.arrivals.every(({ isGenuine }) => isGenuine))).toBe(true)
   await rig.expectAllHolds()
 })
 
@@ -115,9 +115,9 @@ describe('threat 59: a worker that resumes after its lease expired', () => {
       await subscribe('twice.example.net')
     const asleep = Promise.withResolvers<void>()
     // Of two events, one fails for the sleeper and succeeds for the other worker, and one the other way round.
-    receiver.behaves(async ({ got, response }) => {
-      const isFirst = receiver.received[0]?.id === got.id
-      const copy = receiver.received.filter(({ id }) => id === got.id).length
+    receiver.answers(async ({ arrival, response }) => {
+      const isFirst = receiver.arrivals[0]?.id === arrival.id
+      const copy = receiver.arrivals.filter(({ id }) => id === arrival.id).length
       if (copy === 1) await asleep.promise
       const isFine = copy > 2 || isFirst === (copy === 2)
       response.writeHead(isFine ? 200 : 500).end()
@@ -125,11 +125,11 @@ describe('threat 59: a worker that resumes after its lease expired', () => {
     await sendTest()
     await sendTest()
     await until(
-      () => receiver.received.length === 2,
+      () => receiver.arrivals.length === 2,
       SOON_MS,
       () => 'the events do not arrive',
     )
-    const [first, second] = receiver.received.map(({ id }) => id)
+    const [first, second] = receiver.arrivals.map(({ id }) => id)
     process.kill(rig.worker.pid() as number, 'SIGSTOP')
     // Answers are on their way to it while it cannot read them.
     asleep.resolve()
@@ -151,9 +151,9 @@ describe('threat 59: a worker that resumes after its lease expired', () => {
     expect(await states()).toBe(recorded)
     await makeDue()
     await untilNothingPending()
-    expect(receiver.received.filter(({ id }) => id === first)).toHaveLength(2)
-    expect(receiver.received.filter(({ id }) => id === second)).toHaveLength(3)
-    expect(copiesOf(receiver.received).every(({ bodies }) => bodies === 1)).toBe(true)
+    expect(receiver.arrivals.filter(({ id }) => id === first)).toHaveLength(2)
+    expect(receiver.arrivals.filter(({ id }) => id === second)).toHaveLength(3)
+    expect(copiesOf(receiver.arrivals).every(({ bodies }) => bodies === 1)).toBe(true)
   })
 })
 
@@ -180,7 +180,7 @@ async function killWhenItRecords(
   for (let n = 0; n < events; n += 1) await sendTest()
   await caught
   await until(
-    () => receiver.received.length === events,
+    () => receiver.arrivals.length === events,
     SOON_MS,
     () => 'the events do not arrive',
   )
@@ -212,7 +212,11 @@ const recordEvents = ({ system }: Rig, customers: readonly Subscription[], count
        from generate_series(${from}, ${from + count - 1}) n`,
   )
 
-function copiesOf(received: readonly Received[]) {
+/** How many events it accepted, each counted once. */
+const handledBy = ({ arrivals }: Subscription['receiver']) =>
+  new Set(arrivals.filter(({ isGenuine }) => isGenuine).map(({ id }) => id)).size
+
+function copiesOf(received: readonly Arrival[]) {
   return [...Map.groupBy(received, ({ id }) => id).values()].map((copies) => ({
     copies: copies.length,
     bodies: new Set(copies.map(({ body }) => body)).size,

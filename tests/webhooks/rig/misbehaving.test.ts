@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import type { Writable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
+import type { Answering } from '@shopwire/test-kit/receivers/webhook-receiver'
 import { until } from '@shopwire/test-kit/servers'
 import { describe, expect } from 'vitest'
-import type { Manner } from './receiver.ts'
 import { SOON_MS, type Subscription, THERE, test, timeDelivery } from './rig.ts'
 
 const MEBIBYTE = 1_048_576
@@ -24,7 +24,7 @@ describe('threat 56: one unresponsive receiver', () => {
     ])
     let open = 0
     let most = 0
-    dead.receiver.behaves(({ response }) => {
+    dead.receiver.answers(({ response }) => {
       open += 1
       most = Math.max(most, open)
       response.on('close', () => {
@@ -78,7 +78,7 @@ describe.concurrent('threat 55: a misbehaving receiver is disconnected at the ti
     ['does not speak HTTP', 'bad_response', ({ request }) => request.socket.end('220 mail.example.net\r\n')],
     ['hangs up', 'reset', ({ request }) => request.socket.destroy()],
     ['answers 503', 'http_503', ({ response }) => response.writeHead(503).end()],
-  ] as [string, string, Manner][])(
+  ] as [string, string, Answering][])(
     'one that %s: last_error is %s',
     async ([kind, error, manner], { subscribe }) => {
       const { receiver, sendTest, untilError, health } = await subscribe(nameOf(kind), ownPlace())
@@ -115,7 +115,7 @@ describe.concurrent('threat 55: a misbehaving receiver is disconnected at the ti
         response.writeHead(isAskedFor ? 406 : 200, { 'content-encoding': 'gzip' }).end(BOMB)
       },
     ],
-  ] as [string, Manner][])(
+  ] as [string, Answering][])(
     'one that %s counts as delivered because of its 200, and is disconnected at the limit',
     async ([kind, manner], { subscribe }) => {
       const { receiver, sendTest, untilNothingPending, health } = await subscribe(nameOf(kind), ownPlace())
@@ -132,7 +132,7 @@ describe.concurrent('threat 55: a misbehaving receiver is disconnected at the ti
     subscribe,
   }) => {
     const { receiver, sendTest, health } = await subscribe('resets.example.net', ownPlace())
-    receiver.behaves(({ response, wire }) => {
+    receiver.answers(({ response, wire }) => {
       response.writeHead(200, { 'content-length': '1000' })
       response.write('x', () => wire.resetAndDestroy())
     })
@@ -156,7 +156,7 @@ describe('threat 55: afterwards', () => {
     annotate,
   }) => {
     const { receiver, sendTest, untilNothingPending } = await subscribe('more.example.net', ownPlace())
-    receiver.behaves(({ response }) => pour(response.writeHead(200), Buffer.alloc(65_536)))
+    receiver.answers(({ response }) => pour(response.writeHead(200), Buffer.alloc(65_536)))
     const peakBytes = async () => {
       const status = await readFile(`/proc/${rig.worker.pid()}/status`, 'utf8')
       return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) * 1024
@@ -195,10 +195,10 @@ function pour(into: Writable, chunk: Buffer): void {
 }
 
 /** Makes a receiver behave like this, and counts the bytes it could write to each connection before the worker closed it. */
-function watch({ behaves }: Subscription['receiver'], manner: Manner) {
+function watch({ answers }: Subscription['receiver'], manner: Answering) {
   const left: number[] = []
   const seen = new Set<unknown>()
-  behaves((exchange) => {
+  answers((exchange) => {
     const { socket } = exchange.request
     if (!seen.has(socket)) socket.once('close', () => left.push(socket.bytesWritten))
     seen.add(socket)

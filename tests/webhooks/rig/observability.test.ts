@@ -19,7 +19,7 @@ test('failing every webhook of one account shows within 15 s and is gone within 
     Number(await readMetric(rig.worker.healthUrl, FAILING)),
     Number(await readMetric(rig.worker.healthUrl, REFUSED)),
   ]
-  customer.receiver.behaves(({ response }) => response.writeHead(500).end())
+  customer.receiver.answers(({ response }) => response.writeHead(500).end())
   await customer.sendTest()
   const seenMs = await untilMetric(rig.worker, FAILING, (value) => Number(value) > before, SEEN_MS_MAX)
   expect(await readMetric(rig.worker.healthUrl, REFUSED)).toBeGreaterThan(refused)
@@ -40,7 +40,7 @@ test('failing every webhook of one account shows within 15 s and is gone within 
   })
   expect(lines.join()).not.toMatch(/unwell\.example\.net|whsec/)
 
-  customer.receiver.behaves(({ response }) => response.writeHead(204).end())
+  customer.receiver.answers(({ response }) => response.writeHead(204).end())
   await customer.makeDue()
   const goneMs = await untilMetric(rig.worker, FAILING, (value) => Number(value) <= before, GONE_MS_MAX)
   await customer.untilNothingPending()

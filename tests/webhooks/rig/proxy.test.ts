@@ -1,6 +1,4 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { startConnectProxy } from '@shopwire/test-kit/proxies/connect-proxy'
 import { startSupplier } from '@shopwire/test-kit/receivers/supplier'
 import { until } from '@shopwire/test-kit/servers'
 import { startWorker } from '@shopwire/test-kit/systems'
@@ -14,7 +12,7 @@ test('with an egress proxy events arrive, and the proxy is asked only for addres
   subscribe,
   onTestFinished,
 }) => {
-  const proxy = await startProxy()
+  const proxy = await startConnectProxy()
   onTestFinished(() => proxy.close())
   await rig.worker.kill('SIGTERM')
   const behind = await startWorker({ ...rig.system.settingsOf('worker'), SHOPWIRE_EGRESS_PROXY: proxy.url })
@@ -29,11 +27,11 @@ test('with an egress proxy events arrive, and the proxy is asked only for addres
   const askedForOwn = () => proxy.asked.filter((target) => target.endsWith(`:${OWN_PORT}`))
   await customer.sendTest()
   await until(
-    () => customer.receiver.received.length === 1,
+    () => customer.receiver.arrivals.length === 1,
     SOON_MS,
     () => 'the event does not arrive',
   )
-  expect(customer.receiver.received[0]).toMatchObject({ event: 'test', isGenuine: true })
+  expect(customer.receiver.arrivals[0]).toMatchObject({ event: 'test', isGenuine: true })
   expect(askedForOwn()).toEqual([own])
 
   rig.dns.set('proxied.example.net', ['10.0.0.1'])
@@ -60,7 +58,7 @@ test('with an egress proxy events arrive, and the proxy is asked only for addres
 })
 
 test('with an egress proxy suppliers are called through it too', async ({ rig, onTestFinished }) => {
-  const [proxy, supplier] = await Promise.all([startProxy(), startSupplier()])
+  const [proxy, supplier] = await Promise.all([startConnectProxy(), startSupplier()])
   await rig.worker.kill('SIGTERM')
   const behind = await startWorker({ ...rig.system.settingsOf('worker'), SHOPWIRE_EGRESS_PROXY: proxy.url })
   onTestFinished(async () => {
@@ -85,34 +83,3 @@ test('with an egress proxy suppliers are called through it too', async ({ rig, o
 })
 
 test('all invariants hold after the tests above', ({ rig }) => rig.expectAllHolds())
-
-/** A proxy that records the hosts it was asked for, and is connected to. */
-async function startProxy() {
-  const asked: string[] = []
-  const open = new Set<string>()
-  const server = createServer().on('connect', (request, socket) => {
-    const target = request.url ?? ''
-    asked.push(target)
-    open.add(target)
-    socket.once('close', () => open.delete(target))
-    const [host, port] = target.split(':')
-    const there = connect(Number(port), host ?? '', () => {
-      socket.write('HTTP/1.1 200 OK\r\n\r\n')
-      there.pipe(socket).pipe(there)
-    })
-    for (const end of [there, socket]) end.on('error', () => {})
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return {
-    asked,
-    /** Targets that it is connected to. */
-    open,
-    url,
-    close() {
-      server.closeAllConnections()
-      server.close()
-    },
-  }
-}

@@ -2,6 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:net'
 import type { OrderRequest } from '@shopwire/contract'
 import { checkInvariants, Journal } from '@shopwire/test-kit/invariants'
+import {
+  type ReceiverOptions,
+  startWebhookReceiver,
+  type WebhookReceiver,
+} from '@shopwire/test-kit/receivers/webhook-receiver'
 import { type Answer, exchange } from '@shopwire/test-kit/requests/connection'
 import { type Key, sign } from '@shopwire/test-kit/requests/signed-request'
 import {
@@ -21,7 +26,6 @@ import {
   type WorkerProcess,
 } from '@shopwire/test-kit/systems'
 import { test as base, expect } from 'vitest'
-import { type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts'
 
 /** Runs in a network where these two are on this machine and names are looked up in the stub. */
 export const [HERE, THERE] = PUBLIC_ADDRESSES
@@ -40,7 +44,7 @@ export interface Rig {
   /** For tests that need many: those that are there already, wherever their events go, and as many new ones as are missing. */
   anyAccounts(count: number): Promise<Customer[]>
   /** A receiver with a certificate for its name, and the name in the stub. */
-  listen(name: string, options?: ListenOptions): Promise<Receiver>
+  listen(name: string, options?: ListenOptions): Promise<WebhookReceiver>
   /** Every rule of money and delivery, with everything that was sent and received; no internal address was dialled, nothing crashed. */
   expectAllHolds(): Promise<void>
 }
@@ -64,7 +68,7 @@ export interface Customer {
   makeDue(): Promise<void>
 }
 
-export interface ListenOptions extends ReceiverOptions {
+export interface ListenOptions extends Pick<ReceiverOptions, 'tls'> {
   readonly address?: string
   readonly port?: number
   readonly certificate?: { readonly days?: number; readonly isSelfSigned?: boolean }
@@ -72,7 +76,7 @@ export interface ListenOptions extends ReceiverOptions {
 
 /** A receiver and the customer whose events go there. */
 export interface Subscription extends Customer {
-  readonly receiver: Receiver
+  readonly receiver: WebhookReceiver
 }
 
 interface Fixtures {
@@ -96,7 +100,7 @@ const withRig = base.extend<{ $worker: { rig: Rig } }>({
 
 export const test = withRig.extend<Fixtures>({
   listen: async ({ rig }, use) => {
-    const open: Receiver[] = []
+    const open: WebhookReceiver[] = []
     await use(async (...args) => {
       const receiver = await rig.listen(...args)
       open.push(receiver)
@@ -107,7 +111,7 @@ export const test = withRig.extend<Fixtures>({
   subscribe: async ({ rig, listen }, use) => {
     await use(async (name, options) => {
       const [receiver, customer] = await Promise.all([listen(name, options), rig.openAccount()])
-      expect((await customer.configure(`${receiver.origin}/hook`)).status).toBe(200)
+      expect((await customer.configure(receiver.url)).status).toBe(200)
       receiver.setSecrets(customer.secret())
       return { ...customer, receiver }
     })
@@ -143,11 +147,11 @@ async function openRig() {
       }
       return customers.slice(0, count)
     },
-    async listen(name, { address = HERE, port = 443, certificate = {}, ...options } = {}) {
+    async listen(name, { address = HERE, port = 443, certificate = {}, tls } = {}) {
       dns.set(name, [address])
       const issued = await authority.issue(`DNS:${name}`, certificate)
       const origin = `https://${name}${port === 443 ? '' : `:${port}`}`
-      return startReceiver({ address, port, origin, journal, certificate: issued }, options)
+      return startWebhookReceiver({ host: address, port, origin, journal, tls: { ...issued, ...tls } })
     },
     async expectAllHolds() {
       expect(await checkInvariants(system.superuserUrl, journal)).toEqual([])
@@ -208,15 +212,15 @@ function listenInside(): Inside {
 
 /** Has one event sent; how long it took from the call that makes it to its arrival. Nothing else may be on its way. */
 export async function timeDelivery({ receiver, sendTest }: Subscription): Promise<number> {
-  const before = receiver.received.length
+  const before = receiver.arrivals.length
   const sentMs = Date.now()
   await sendTest()
   await until(
-    () => receiver.received.length > before,
+    () => receiver.arrivals.length > before,
     SOON_MS,
     () => 'an event to a healthy receiver is held up',
   )
-  return (receiver.received[before]?.atMs ?? 0) - sentMs
+  return (receiver.arrivals[before]?.atMs ?? 0) - sentMs
 }
 
 function customerOf(system: System, journal: Journal, account_id: string, key: Key): Customer {
