@@ -36,7 +36,7 @@ const TEST_KIT = {
   systems: ['servers', 'requests'],
   pages: ['servers', 'systems'],
   proxies: ['servers', 'systems', 'pages', 'receivers'],
-  receivers: ['servers', 'systems', 'proxies'],
+  receivers: ['servers', 'systems', 'invariants', 'proxies'],
   people: ['servers', 'systems', 'requests', 'invariants', 'proxies', 'receivers'],
   shops: ['servers', 'systems', 'requests', 'invariants', 'pages', 'proxies', 'receivers', 'people'],
 }

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import pg from 'pg'
 import type { Journal } from './journal.ts'
 
-export { type Answered, Journal, type Limits, type Sent } from './journal.ts'
+export { type Answered, type Call, Journal, type Limits, type Receipt, type Sent } from './journal.ts'
 
 export interface Violation {
   readonly rule: string

@@ -9,6 +9,8 @@ import { until } from '../servers/index.ts'
 export interface Buyer {
   readonly account_id: string
   readonly key: Key
+  /** Any call, on a connection of its own. */
+  call(port: number, method: string, target: string, content?: object): Promise<Answer>
   /** On a connection that stands already, signed at this moment. */
   place(via: Connection, order: OrderRequest): Promise<Answer>
   /** Sends the order as often as it takes to learn what became of it, as a careful caller does. */
@@ -21,23 +23,19 @@ export interface Buyer {
 }
 
 const SETTLED_MS_MAX = 30_000
+const ORDERS = '/v1/orders'
 
 export function createBuyer(account_id: string, key: Key, journal: Journal): Buyer {
-  async function send(
-    via: Connection,
-    method: string,
-    target: string,
-    order?: OrderRequest,
-  ): Promise<Answer> {
-    const request = sign(key, method, target, order && JSON.stringify(order))
+  async function send(via: Connection, method: string, target: string, content?: object): Promise<Answer> {
+    const request = sign(key, method, target, content && JSON.stringify(content))
     const [path = ''] = target.split('?')
-    const sent = { account_id, key_id: key.id, method, path, nonce: request.nonce }
-    const call = journal.sent(order ? { ...sent, order } : sent)
+    const order = method === 'POST' && path === ORDERS ? { order: content as OrderRequest } : {}
+    const call = journal.sent({ account_id, key_id: key.id, method, path, nonce: request.nonce, ...order })
     const answer = await via.send(request.bytes)
     call.answered({ ...answer, replayed: answer.headers['idempotent-replayed'] === 'true' })
     return answer
   }
-  const place = (via: Connection, order: OrderRequest) => send(via, 'POST', '/v1/orders', order)
+  const place = (via: Connection, order: OrderRequest) => send(via, 'POST', ORDERS, order)
   const get = async (port: number, target: string) => {
     // As callers do: after a failover the record of used nonces is renewed first, and what was signed before is refused.
     const answer = await until(
@@ -55,6 +53,7 @@ export function createBuyer(account_id: string, key: Key, journal: Journal): Buy
   return {
     account_id,
     key,
+    call: (port, ...call) => once(port, (via) => send(via, ...call)),
     place,
     settle(port, order) {
       let last = 'nothing was sent'

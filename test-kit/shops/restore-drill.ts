@@ -66,8 +66,7 @@ export async function openDrillStore(postgres: Postgres, stock: number): Promise
   const settings = { ...limitless, SHOPWIRE_JOURNAL: journal, SHOPWIRE_EGRESS_PROXY: proxy.url }
   const system = await startSystem({ admission: 'postgres', postgres, settings })
   onTestFinished(() => system.stop())
-  const shop = await openShop(system)
-  onTestFinished(() => shop.close())
+  const shop = openShop(system)
   const [pooled = '', supplied = ''] = await shop.sell(100, 100)
   await shop.stock(pooled, stock)
   const { secret } = await system.admin('suppliers', 'create', 'maker', supplier.url)

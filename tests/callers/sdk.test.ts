@@ -23,13 +23,12 @@ let proxy: CuttingProxy
 
 beforeAll(async () => {
   system = await startSystem({ admission: 'postgres', settings: limitless })
-  shop = await openShop(system)
+  shop = openShop(system)
   proxy = await startCuttingProxy(system.ports[0] ?? 0)
 }, START_MS_MAX)
 
 afterAll(async () => {
   await proxy?.close()
-  await shop?.close()
   await system?.stop()
 })
 

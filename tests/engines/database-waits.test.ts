@@ -18,8 +18,7 @@ const SOON_MS = 30_000
 async function openStore() {
   const system = await startSystem({ admission: 'redis', settings: limitless })
   onTestFinished(() => system.stop())
-  const shop = await openShop(system)
-  onTestFinished(() => shop.close())
+  const shop = openShop(system)
   const [item = ''] = await shop.sell(100)
   const buyer = await shop.openBuyer(1_000)
   const port = system.ports[0] as number

@@ -32,8 +32,7 @@ test('threat 11: a full disk is reported by /readyz, /status, log and metric wit
     postgresDir: join(disk, 'postgres'),
   })
   onTestFinished(() => system.stop())
-  const shop = await openShop(system)
-  onTestFinished(() => shop.close())
+  const shop = openShop(system)
   const [item = ''] = await shop.sell(1)
   const buyer = await shop.openBuyer(100_000)
   const [api] = system.apis

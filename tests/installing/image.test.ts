@@ -58,8 +58,7 @@ test('the files of the image sell, deliver and serve dashboard and docs in one p
   })
   system.owns(store)
 
-  const shop = await openShop(system)
-  context.onTestFinished(() => shop.close())
+  const shop = openShop(system)
   const item = newItem(300)
   await system.importItems([item])
   const [link = ''] = newLinks(1)

@@ -66,7 +66,7 @@ beforeAll(
       },
     })
     await seedHistory(system.superuserUrl, HISTORY)
-    shop = await openShop(system)
+    shop = openShop(system)
     ;[pooled = '', byHand = ''] = await shop.sell(1, 1)
     for (let left = LINKS; left > 0; left -= LINKS_AT_ONCE)
       await shop.stock(pooled, Math.min(left, LINKS_AT_ONCE))
@@ -95,7 +95,6 @@ beforeAll(
 afterAll(async () => {
   await Promise.all(others.map((one) => one.pid() !== undefined && one.kill('SIGKILL')))
   await next?.remove()
-  await shop?.close()
   await system?.stop()
 })
 

@@ -74,7 +74,7 @@ beforeAll(async () => {
       SHOPWIRE_SHUTDOWN_DELAY_MS: IS_LONG ? '5000' : '3000',
     },
   })
-  shop = await openShop(system)
+  shop = openShop(system)
   next = await makeNextRelease({
     migrations: (today) => ({
       sold_by: `-- compatible-with: ${today}\n-- Who sold it.\nalter table orders add column sold_by text;\n`,
@@ -97,7 +97,6 @@ afterAll(async () => {
   await haproxy?.stop()
   await authority?.remove()
   await next?.remove()
-  await shop?.close()
   await system?.stop()
   await rm(folder, { recursive: true, force: true })
 })

@@ -52,12 +52,11 @@ beforeAll(async () => {
     },
   })
   api = system.apis[0] as ApiProcess
-  shop = await openShop(system)
+  shop = openShop(system)
   ;[item = ''] = await shop.sell(PRICE_CENTS)
   others = await openBuyers(OTHERS)
 }, START_MS_MAX)
 afterAll(async () => {
-  await shop?.close()
   await system?.stop()
 })
 

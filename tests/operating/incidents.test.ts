@@ -52,7 +52,7 @@ beforeAll(async () => {
   journal = await mkdtemp(join(tmpdir(), 'shopwire-journal-'))
   const settings = { ...limitless, ...receiver.settings, SHOPWIRE_JOURNAL: journal }
   system = await startSystem({ admission: 'postgres', settings })
-  shop = await openShop(system)
+  shop = openShop(system)
   ;[byHand = '', pooled = '', supplied = ''] = await shop.sell(RIGHT_CENTS, RIGHT_CENTS, RIGHT_CENTS)
   await system.loadPool(pooled, [...LEAKED, ...newLinks(30)])
   const { secret } = await system.admin('suppliers', 'create', 'acme', supplier.url, '--timeout', '1s')
@@ -61,7 +61,6 @@ beforeAll(async () => {
   worker = await system.startWorker()
 }, START_MS_MAX)
 afterAll(async () => {
-  await shop?.close()
   await system?.stop()
   await supplier?.close()
   await receiver?.close()

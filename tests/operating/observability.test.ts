@@ -33,12 +33,11 @@ let shop: Shop
 let worker: WorkerProcess
 beforeAll(async () => {
   system = await startSystem({ admission: 'postgres', settings: limitless })
-  shop = await openShop(system)
+  shop = openShop(system)
   worker = await startWorker(system.settingsOf('worker'))
 }, START_MS_MAX)
 afterAll(async () => {
   if (worker?.pid() !== undefined) await worker.kill('SIGKILL')
-  await shop?.close()
   await system?.stop()
 })
 

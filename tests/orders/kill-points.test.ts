@@ -194,8 +194,7 @@ async function openStore(
     },
   })
   onTestFinished(() => system.stop())
-  const shop = await openShop(system)
-  onTestFinished(() => shop.close())
+  const shop = openShop(system)
   const [item = ''] = await shop.sell(PRICE_CENTS)
   const buyers = await Promise.all(
     Array.from({ length: buyerCount }, () => shop.openBuyer(PRICE_CENTS * ordersEach)),

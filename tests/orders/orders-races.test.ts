@@ -37,10 +37,9 @@ beforeAll(async () => {
       SHOPWIRE_LOG_LEVEL: 'warn',
     },
   })
-  shop = await openShop(system)
+  shop = openShop(system)
 }, START_MS_MAX)
 afterAll(async () => {
-  await shop?.close()
   await system?.stop()
 })
 

@@ -127,8 +127,7 @@ async function openStore({
     settings: { ...limitless, SHOPWIRE_LOG_LEVEL: 'warn' },
   })
   onTestFinished(() => system.stop())
-  const shop = await openShop(system)
-  onTestFinished(() => shop.close())
+  const shop = openShop(system)
   return { system, shop, buyer: await shop.openBuyer(KILLS * QTY) }
 }
 

@@ -138,8 +138,7 @@ async function openStore({ onTestFinished }: TestContext) {
     settings: { ...limitless, SHOPWIRE_DATABASE_CONNECT_MS: '20000' },
   })
   onTestFinished(() => system.stop())
-  const shop: Shop = await openShop(system)
-  onTestFinished(() => shop.close())
+  const shop: Shop = openShop(system)
   const supplier = await startSupplier()
   onTestFinished(() => supplier.close())
   const [item = ''] = await shop.sell(1)

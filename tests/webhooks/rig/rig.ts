@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:net'
 import type { OrderRequest } from '@shopwire/contract'
-import { checkInvariants, Journal } from '@shopwire/test-kit/invariants'
+import type { Buyer } from '@shopwire/test-kit/people/buyer'
 import {
   type ReceiverOptions,
   startWebhookReceiver,
   type WebhookReceiver,
 } from '@shopwire/test-kit/receivers/webhook-receiver'
-import { type Answer, exchange } from '@shopwire/test-kit/requests/connection'
-import { type Key, sign } from '@shopwire/test-kit/requests/signed-request'
+import type { Answer } from '@shopwire/test-kit/requests/connection'
+import type { Key } from '@shopwire/test-kit/requests/signed-request'
 import {
   createAuthority,
   type DnsStub,
@@ -16,8 +16,8 @@ import {
   startDnsStub,
   until,
 } from '@shopwire/test-kit/servers'
+import { openShop, type Shop } from '@shopwire/test-kit/shops/shop'
 import {
-  LIMITLESS,
   limitless,
   makeDue,
   type System,
@@ -122,9 +122,9 @@ async function openRig() {
   const authority = await createAuthority()
   const dns = await startDnsStub()
   const inside = listenInside()
-  const journal = new Journal({ requestsMax: LIMITLESS, ordersMax: LIMITLESS })
   const settings = { NODE_EXTRA_CA_CERTS: authority.file, ...limitless }
   const system = await startSystem({ admission: 'postgres', settings })
+  const shop = openShop(system)
   const worker = await startWorker(system.settingsOf('worker'))
   await stockShelf(system)
   const customers: Customer[] = []
@@ -135,7 +135,7 @@ async function openRig() {
     inside,
     async openAccount() {
       const account_id = await insertAccount(system)
-      const customer = customerOf(system, journal, account_id, await system.createKey(account_id))
+      const customer = customerOf(system, shop, shop.buyerOf(account_id, await system.createKey(account_id)))
       customers.push(customer)
       return customer
     },
@@ -151,10 +151,13 @@ async function openRig() {
       dns.set(name, [address])
       const issued = await authority.issue(`DNS:${name}`, certificate)
       const origin = `https://${name}${port === 443 ? '' : `:${port}`}`
-      return startWebhookReceiver({ host: address, port, origin, journal, tls: { ...issued, ...tls } })
+      return startWebhookReceiver({
+        ...{ host: address, port, origin },
+        ...{ journal: shop.journal, tls: { ...issued, ...tls } },
+      })
     },
     async expectAllHolds() {
-      expect(await checkInvariants(system.superuserUrl, journal)).toEqual([])
+      await shop.expectCleanBooks()
       expect(inside.connections()).toBe(0)
       expect(worker.crash()).toBeUndefined()
     },
@@ -223,16 +226,10 @@ export async function timeDelivery({ receiver, sendTest }: Subscription): Promis
   return (receiver.arrivals[before]?.atMs ?? 0) - sentMs
 }
 
-function customerOf(system: System, journal: Journal, account_id: string, key: Key): Customer {
-  const call = async (method: string, path: string, content?: object) => {
-    const body = content && JSON.stringify(content)
-    const request = sign(key, method, path, body)
-    const order = path === '/v1/orders' ? { order: content as OrderRequest } : {}
-    const sent = journal.sent({ account_id, key_id: key.id, method, path, nonce: request.nonce, ...order })
-    const answer = await exchange(system.ports[0] ?? 0, request.bytes)
-    sent.answered(answer)
-    return answer
-  }
+function customerOf(system: System, { journal }: Shop, buyer: Buyer): Customer {
+  const { account_id, key } = buyer
+  const call = (method: string, path: string, content?: object) =>
+    buyer.call(system.ports[0] ?? 0, method, path, content)
   const health = async () => (await call('GET', '/v1/webhook')).body
   const untilHealth = async (isSo: (health: Record<string, unknown>) => boolean, wanted: string) => {
     let last: Record<string, unknown> = {}
