@@ -13,7 +13,7 @@ interface Sentence {
   readonly not_checkable?: string
 }
 const CHECKS_MIN = 250
-const sentences = read<Sentence[]>('../conformance/sentences.json')
+const sentences = read<Sentence[]>('../sentences.json')
 
 describe('the signer of the kit, which imports nothing of ours, computes the vectors', () => {
   const { cases } = read<{ cases: RequestVector[] }>('../../contract/vectors/request-signing.json')
