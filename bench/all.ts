@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { rounded, say } from './figures.ts'
-import type { BenchOptions } from './options.ts'
-import { plotRatios } from './ratio-plot.ts'
+import { rounded, say } from './shared/figures.ts'
+import type { BenchOptions } from './shared/options.ts'
+import { plotRatios } from './shared/ratio-plot.ts'
 
 type Figures = Readonly<Record<string, number>>
 

@@ -6,8 +6,8 @@ import { loadPages } from './dashboard/load-pages.ts'
 import { type BenchPerson, headersOf, signIn } from './dashboard/open-dashboards.ts'
 import { type SeededAccount, seedAccount } from './dashboard/seed.ts'
 import { besideSignIns } from './dashboard/sign-in-flood.ts'
-import { quantile, rounded, say } from './figures.ts'
-import type { BenchOptions } from './options.ts'
+import { quantile, rounded, say } from './shared/figures.ts'
+import type { BenchOptions } from './shared/options.ts'
 
 const ORDERS = 5_000_000
 const SAMPLES = 120

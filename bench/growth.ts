@@ -5,13 +5,13 @@ import { fileURLToPath } from 'node:url'
 import { BASE_PATH, FILTER_LENGTH_MAX } from '@shopwire/contract'
 import { startPostgres } from '@shopwire/test-kit/servers'
 import type { ApiProcess } from '@shopwire/test-kit/systems'
-import { type BenchKey, type BenchSystem, startBenchSystem } from './bench-system.ts'
-import { median, quantile, rounded, say } from './figures.ts'
+import { type BenchKey, type BenchSystem, startBenchSystem } from './shared/bench-system.ts'
+import { median, quantile, rounded, say } from './shared/figures.ts'
 import { createClient } from './growth/client.ts'
 import { type Measured, plot } from './growth/plot.ts'
-import type { Unsigned } from './load.ts'
-import type { BenchOptions } from './options.ts'
-import { cart, itemId, itemName, type ShopSize, seed } from './seed.ts'
+import type { Unsigned } from './shared/load.ts'
+import type { BenchOptions } from './shared/options.ts'
+import { cart, itemId, itemName, type ShopSize, seed } from './shared/seed.ts'
 
 /** A system of one size, its API process, and what is needed to send it requests. */
 interface Side {

@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto'
 import { BASE_PATH } from '@shopwire/contract'
 import { type ApiProcess, familyCpuMs } from '@shopwire/test-kit/systems'
-import { type Admission, type BenchSystem, startBenchSystem } from './bench-system.ts'
-import { median, rounded, say } from './figures.ts'
-import { assertWrk, runLoad, type Unsigned, unsignedOrder, writeRequests } from './load.ts'
-import type { BenchOptions } from './options.ts'
-import { cart, type ShopSize, seed } from './seed.ts'
+import { type Admission, type BenchSystem, startBenchSystem } from './shared/bench-system.ts'
+import { median, rounded, say } from './shared/figures.ts'
+import { assertWrk, runLoad, type Unsigned, unsignedOrder, writeRequests } from './shared/load.ts'
+import type { BenchOptions } from './shared/options.ts'
+import { cart, type ShopSize, seed } from './shared/seed.ts'
 
 const SIZE: ShopSize = { accounts: 1_000, orders: 10_000, items: 2_000 }
 const KEYS = 200

@@ -5,9 +5,9 @@ import { BASE_PATH, ORDER_ATTEMPTS_PER_WINDOW_MAX } from '@shopwire/contract'
 import { signedHeaders } from '@shopwire/test-kit/requests/signed-request'
 import { freePort, type RedisCluster, startRedisCluster } from '@shopwire/test-kit/servers'
 import { ageMemory, LIMITLESS, startScript } from '@shopwire/test-kit/systems'
-import { type BenchSystem, startBenchSystem } from './bench-system.ts'
+import { type BenchSystem, startBenchSystem } from './shared/bench-system.ts'
 import { besideDashboards } from './dashboard/open-dashboards.ts'
-import { median, rounded, say } from './figures.ts'
+import { median, rounded, say } from './shared/figures.ts'
 import {
   assertWrk,
   columns,
@@ -17,9 +17,9 @@ import {
   runLoad,
   type Target,
   writeRequests,
-} from './load.ts'
-import type { BenchOptions } from './options.ts'
-import { printProfile, profileWhile } from './profile.ts'
+} from './shared/load.ts'
+import type { BenchOptions } from './shared/options.ts'
+import { printProfile, profileWhile } from './shared/profile.ts'
 import type { FloorSettings } from './reads/floor-server.ts'
 
 /** Something that answers GET /ping, and what is known of its speed. */

@@ -4,10 +4,10 @@ import { BASE_PATH } from '@shopwire/contract'
 import { checkInvariants } from '@shopwire/test-kit/invariants'
 import { limitless, newLinks, startSystem } from '@shopwire/test-kit/systems'
 import pg from 'pg'
-import { quantile, rounded, say } from './figures.ts'
+import { quantile, rounded, say } from './shared/figures.ts'
 import { createClient } from './growth/client.ts'
-import type { BenchOptions } from './options.ts'
-import { HELPERS } from './seed.ts'
+import type { BenchOptions } from './shared/options.ts'
+import { HELPERS } from './shared/seed.ts'
 
 const ACCOUNTS = 20
 const BALANCE_CENTS = 1_000_000

@@ -113,7 +113,7 @@ function nameOf(node: ts.SignatureDeclaration): string {
 
 function fullFolders(): Over[] {
   const counts = new Map<string, number>()
-  for (const file of files.filter((one) => /(^|\/)src\//.test(one))) {
+  for (const file of files.filter((one) => /(^|\/)src\/|^(bench|conformance|test-kit|tests)\//.test(one))) {
     const folder = dirname(file)
     counts.set(folder, (counts.get(folder) ?? 0) + 1)
   }

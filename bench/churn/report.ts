@@ -1,4 +1,4 @@
-import { median, quantile, rounded, say } from '../figures.ts'
+import { median, quantile, rounded, say } from '../shared/figures.ts'
 import { bucketQuantileMs } from './metrics.ts'
 import type { Sample } from './probe.ts'
 

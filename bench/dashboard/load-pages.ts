@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Browser, chromium } from 'playwright-core'
-import { median, rounded, say } from '../figures.ts'
+import { median, rounded, say } from '../shared/figures.ts'
 
 const CHROMIUM = process.env.SHOPWIRE_CHROMIUM ?? '/usr/bin/chromium'
 const LOADS = 5

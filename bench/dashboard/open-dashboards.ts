@@ -3,8 +3,8 @@ import { get, type IncomingMessage } from 'node:http'
 import { ACCOUNT_HEADER, ACCOUNT_PARAMETER, liveEvents, readAgainEveryMs } from '@shopwire/contract/dashboard'
 import type pg from 'pg'
 import { Pool } from 'undici'
-import type { BenchKey, BenchSystem } from '../bench-system.ts'
-import { say } from '../figures.ts'
+import type { BenchKey, BenchSystem } from '../shared/bench-system.ts'
+import { say } from '../shared/figures.ts'
 
 const CONNECTIONS = 6
 /** What the two pages read that people leave open: at once when they are told to, and by themselves so often. */

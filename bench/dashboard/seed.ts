@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { constraintsAndIndexes, HELPERS, itemIdSql } from '../seed.ts'
+import { constraintsAndIndexes, HELPERS, itemIdSql } from '../shared/seed.ts'
 
 /** The highest rate that the limits allow for a whole day: 28,800 orders. */
 const ORDER_EVERY_MS = 3_000

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads'
 import type { ApiProcess } from '@shopwire/test-kit/systems'
 import type pg from 'pg'
 import { Pool } from 'undici'
-import { median, rounded, say } from '../figures.ts'
+import { median, rounded, say } from '../shared/figures.ts'
 import type { FloodData } from './flood-sign-ins.ts'
 import { type BenchPerson, headersOf } from './open-dashboards.ts'
 

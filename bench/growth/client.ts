@@ -1,6 +1,6 @@
 import { Agent, request as httpRequest } from 'node:http'
 import type { Key } from '@shopwire/test-kit/requests/signed-request'
-import { headersOf, type Unsigned } from '../load.ts'
+import { headersOf, type Unsigned } from '../shared/load.ts'
 
 export interface Answer {
   readonly ms: number

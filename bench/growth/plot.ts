@@ -1,5 +1,5 @@
-import { median } from '../figures.ts'
-import type { ShopSize } from '../seed.ts'
+import { median } from '../shared/figures.ts'
+import type { ShopSize } from '../shared/seed.ts'
 
 /** All times of one operation in both shops. */
 export interface Measured {

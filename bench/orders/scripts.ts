@@ -1,5 +1,5 @@
-import type { BenchKey } from '../bench-system.ts'
-import { accountIdSql, cartSql, type ShopSize } from '../seed.ts'
+import type { BenchKey } from '../shared/bench-system.ts'
+import { accountIdSql, cartSql, type ShopSize } from '../shared/seed.ts'
 
 /** A script of pgbench, and how it is driven. */
 export interface Script {

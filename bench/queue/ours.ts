@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import type { Postgres } from '@shopwire/test-kit/servers'
 import { startSystem } from '@shopwire/test-kit/systems'
 import pg from 'pg'
-import { accountIdSql } from '../seed.ts'
+import { accountIdSql } from '../shared/seed.ts'
 import { type Contender, DONE_TABLE } from './contender.ts'
 
 const SCRIPT = fileURLToPath(new URL('../../service/testing/bench-queue-worker.ts', import.meta.url))

@@ -1,4 +1,4 @@
-import { median, quantile } from '../figures.ts'
+import { median, quantile } from '../shared/figures.ts'
 import type { Cell } from './cells.ts'
 
 /** One row of the table `done`; all times in milliseconds since 1970. */

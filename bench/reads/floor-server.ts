@@ -5,7 +5,7 @@ import { requestHeadersLower } from '@shopwire/contract'
 import { signatureMatches } from '@shopwire/contract/signing'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-import type { BenchKey } from '../bench-system.ts'
+import type { BenchKey } from '../shared/bench-system.ts'
 
 /** Settings of the floor server, as JSON in the file named by its one argument. */
 export interface FloorSettings {

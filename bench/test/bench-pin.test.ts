@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { divideCores } from '../pin.ts'
+import { divideCores } from '../shared/pin.ts'
 
 test.each([
   [3, { load: '0', database: '1', service: '2' }],

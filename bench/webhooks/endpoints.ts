@@ -1,7 +1,7 @@
 import { createCipheriv, randomBytes } from 'node:crypto'
 import type pg from 'pg'
-import type { BenchSystem } from '../bench-system.ts'
-import { accountIdSql, HELPERS, itemIdSql } from '../seed.ts'
+import type { BenchSystem } from '../shared/bench-system.ts'
+import { accountIdSql, HELPERS, itemIdSql } from '../shared/seed.ts'
 
 /** Endpoints with secrets of their own, written straight into the tables: 100,000 calls of POST /webhook would take an hour. */
 export async function seedEndpoints(

@@ -9,7 +9,7 @@ import {
   runAgainInPublicNetwork,
 } from '@shopwire/test-kit/servers'
 import { startScript } from '@shopwire/test-kit/systems'
-import type { BenchSystem } from '../bench-system.ts'
+import type { BenchSystem } from '../shared/bench-system.ts'
 
 export interface Receiver {
   readonly url: string

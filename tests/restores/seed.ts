@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { accountIdSql, constraintsAndIndexes, HELPERS, itemIdSql } from '../../bench/seed.ts'
+import { accountIdSql, constraintsAndIndexes, HELPERS, itemIdSql } from '../../bench/shared/seed.ts'
 
 const FILLED = [
   'balances',

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { BenchSystem } from './bench-system.ts'
 
-const LOAD_POOLS = fileURLToPath(new URL('../service/testing/bench-load-pools.ts', import.meta.url))
+const LOAD_POOLS = fileURLToPath(new URL('../../service/testing/bench-load-pools.ts', import.meta.url))
 
 /** So many links for each of the items. */
 export async function loadPools(
