@@ -1,13 +1,13 @@
 import { tmpdir } from 'node:os'
 import { makeTemporaryFolder, removeTemporaryFolder, startPostgres } from '@shopwire/test-kit/servers'
-import { quantile, rounded, say } from './shared/figures.ts'
-import type { BenchOptions } from './shared/options.ts'
 import { CELLS, type Cell } from './queue/cells.ts'
 import type { Contender } from './queue/contender.ts'
 import { openGraphile } from './queue/graphile.ts'
 import { openOurs } from './queue/ours.ts'
 import { openPgBoss } from './queue/pg-boss.ts'
 import { type CellOutcome, onDatabase, runCell, runPeak } from './queue/run-cell.ts'
+import { quantile, rounded, say } from './shared/figures.ts'
+import type { BenchOptions } from './shared/options.ts'
 
 interface Result {
   readonly contender: Contender

@@ -5,8 +5,9 @@ import { BASE_PATH, ORDER_ATTEMPTS_PER_WINDOW_MAX } from '@shopwire/contract'
 import { signedHeaders } from '@shopwire/test-kit/requests/signed-request'
 import { freePort, type RedisCluster, startRedisCluster } from '@shopwire/test-kit/servers'
 import { ageMemory, LIMITLESS, startScript } from '@shopwire/test-kit/systems'
-import { type BenchSystem, startBenchSystem } from './shared/bench-system.ts'
 import { besideDashboards } from './dashboard/open-dashboards.ts'
+import type { FloorSettings } from './reads/floor-server.ts'
+import { type BenchSystem, startBenchSystem } from './shared/bench-system.ts'
 import { median, rounded, say } from './shared/figures.ts'
 import {
   assertWrk,
@@ -20,7 +21,6 @@ import {
 } from './shared/load.ts'
 import type { BenchOptions } from './shared/options.ts'
 import { printProfile, profileWhile } from './shared/profile.ts'
-import type { FloorSettings } from './reads/floor-server.ts'
 
 /** Something that answers GET /ping, and what is known of its speed. */
 interface Contender {

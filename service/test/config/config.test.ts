@@ -212,7 +212,9 @@ const MADE_UP = new Set(
   ['HSOT', 'WORKER_ORDER', 'TYPO', 'A', 'B', 'C', 'BRAND'].map((name) => `SHOPWIRE_${name}`),
 )
 const PROGRAMS =
-  '.ci bench cli conformance contract docs emulator examples packaging sdk test-kit tests tools'.split(' ')
+  '.ci bench cli conformance contract deploy/test docs emulator examples packaging sdk test-kit tests tools'.split(
+    ' ',
+  )
 const NOT_SOURCES = /(^|\/)(node_modules|dist|\.site|\.data|\.[a-z-]*cache)(\/|$)/
 
 function namesInRepository(): Set<string> {
