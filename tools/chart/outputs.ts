@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { parse, stringify } from 'yaml'
 import { type Manifest, renderChart, type Values } from './render.ts'
+import { whyNotRendered } from './renderer.ts'
 import { type Setting, valuesSchemaText } from './values-schema.ts'
 
 interface Output {
@@ -45,6 +46,17 @@ export function chartOutputs(readSettings: () => Promise<Setting[]>): Output[] {
       path: `${CHART}/rules/${basename(path)}`,
       make: () => readFile(path, 'utf8'),
     })),
+    ...manifestOutputs(),
+  ]
+}
+
+function manifestOutputs(): Output[] {
+  const why = whyNotRendered()
+  if (why !== undefined) {
+    process.stdout.write(`${MANIFESTS} is neither compared nor written: ${why}\n`)
+    return []
+  }
+  return [
     { path: `${MANIFESTS}/base/shopwire.yaml`, make: () => manifestsText('base', {}) },
     ...[...new Set(Object.values(COMPONENTS))].map((component) => ({
       path: `${MANIFESTS}/components/${component}/${component}.yaml`,
@@ -63,7 +75,7 @@ async function chartWithVersion(): Promise<string> {
 
 async function manifestsText(component: string, switches: Values): Promise<string> {
   const values = parse(await readFile(`${MANIFESTS}/values.yaml`, 'utf8')) as Values
-  const { manifests } = renderChart(CHART, merge(values, switches))
+  const { manifests } = renderChart(CHART, values, switches)
   const chosen = manifests.filter((manifest) => componentOf(manifest) === component)
   return (
     MADE + chosen.map((manifest) => `---\n${stringify(withoutHelm(manifest), { lineWidth: 0 })}`).join('')
@@ -86,15 +98,5 @@ function withoutHelm(value: unknown): unknown {
     kept
       .map(([key, inner]) => [key, withoutHelm(inner)] as const)
       .filter(([key, inner]) => key !== 'annotations' || Object.keys(inner as object).length > 0),
-  )
-}
-
-function merge(a: Values, b: Values): Values {
-  return Object.fromEntries(
-    [...new Set([...Object.keys(a), ...Object.keys(b)])].map((key) => {
-      const [under, over] = [a[key], b[key]]
-      const isBoth = [under, over].every((value) => typeof value === 'object' && !Array.isArray(value))
-      return [key, isBoth ? merge(under as Values, over as Values) : (over ?? under)]
-    }),
   )
 }
