@@ -132,9 +132,15 @@ export function commandOf(line: string): { program: string; path: string } | und
 /** By program and path: the options of every command, from the generated page. */
 export async function readCommands(): Promise<Map<string, string[]>> {
   const page = await readFile(join(ROOT, 'docs/reference/public-names.md'), 'utf8')
-  const text = page.slice(0, page.indexOf('## Exit codes'))
-  const rows = text.matchAll(/^- `(shopwire(?:-admin)?(?: [^`]*)?)`(.*)$/gm)
+  const text = page.slice(0, page.indexOf('## Exit codes')).replaceAll('\n  ', ' ')
+  const named = (list = '') => [...list.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code.split(/ (?=--)/))
+  const rows = text.matchAll(/^- ([^:\n]+)(?:: (.+))?$/gm)
   return new Map(
-    [...rows].map(([, command = '', options = '']) => [command, options.match(/--[\w-]+/g) ?? []]),
+    [...rows].flatMap(([, commands, below]) =>
+      named(commands).flatMap(([command = '', ...options]): [string, string[]][] => [
+        [command, options],
+        ...named(below).map(([name, ...own]): [string, string[]] => [`${command} ${name}`, own]),
+      ]),
+    ),
   )
 }

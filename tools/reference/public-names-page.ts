@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import ts from 'typescript'
-import { table } from './markdown.ts'
+import { table, wrapped } from './markdown.ts'
 
 /** Every name that others may build on, so that a review sees when one changes. */
 export function publicNamesPage(): string {
@@ -11,19 +11,19 @@ export function publicNamesPage(): string {
   return `<!-- Made by "npm run generate" from contract, service, cli, sdk and emulator; do not edit. -->
 # Public names
 
-Everything that your code, scripts, dashboards and alerts may name: what is below, and the
+Your code, scripts, dashboards and alerts may name what is below, and the
 [routes, fields, headers and scopes](endpoints.md), [error types](errors.md), [event types](events.md),
-[settings](../configuration.md) and [metrics](metrics.md). Anything else is internal and may change at any time.
+[settings](../configuration.md) and [metrics](metrics.md). Anything else may change at any time.
 
 | When | What may change |
 |---|---|
 | before 1.0, candidates included | every name; the [changelog](../../CHANGELOG.md) says which did |
-| from 1.0 on, in a minor version | names are added. One that is to go is marked in the changelog and keeps working until the next major version |
-| in a major version | names are removed or change their meaning; for routes there is \`/v2\` ([versions](endpoints.md#versions)) |
+| in a minor version from 1.0 on | names are added; one that is to go is marked in the changelog and works until the next major version |
+| in a major version | names are removed or change their meaning; routes become [\`/v2\`](endpoints.md#versions) |
 
 ## Commands of callers
 
-The options of the first line are accepted by every command.
+Each is followed by its own options, and by its subcommands with theirs. Every command takes the options of the first.
 
 ${commandList('shopwire', callers)}
 
@@ -59,14 +59,25 @@ const codes = (exit: Readonly<Record<string, number>>) =>
 
 type Commands = readonly { readonly path: string; readonly options: readonly string[] }[]
 
+/** A line for each command with its subcommands; those that differ in their names alone share it. */
 function commandList(program: string, commands: Commands): string {
   const everywhere = new Set(commands.find(({ path }) => path === '')?.options)
-  return commands
-    .map(({ path, options }) => {
+  const groups = Map.groupBy(commands, ({ path }) => path.split(' ', 1)[0] ?? '')
+  const entries = [...groups].map(([group, some]) => {
+    const [options = '', ...below] = some.map(({ path, options }) => {
       const own = path === '' ? options : options.filter((one) => !everywhere.has(one))
-      return `- ${[`${program} ${path}`.trim(), ...own].map((name) => `\`${name}\``).join(' ')}`
+      return [path.slice(group.length), ...own].join(' ').trim()
     })
-    .join('\n')
+    return { group, options, below: words(below) }
+  })
+  return [...Map.groupBy(entries, ({ options, below }) => `${options}: ${below}`).values()]
+    .map((alike) => {
+      const names = alike.map(({ group, options }) => [program, group, options].filter(Boolean).join(' '))
+      const below = alike[0]?.below
+      return wrapped(`- ${words(names)}${below ? `: ${below}` : ''}`, '  ')
+    })
+    .join('
+')
 }
 
 /** Its completion has the whole tree. */
