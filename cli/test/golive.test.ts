@@ -21,10 +21,7 @@ test('scenarios have distinct names for the command line and no empty text', () 
   expect(listText(scenarios).trim().split('\n')).toHaveLength(ids.length)
 })
 
-test('every scenario is on the docs page, in the order it is run, and links to an existing page and heading', async () => {
-  const page = await readFile(new URL('guides/go-live.md', docs), 'utf8')
-  const rows = [...page.matchAll(/^\| `([a-z][a-z-]*)` \| (.+) \|$/gm)].map(([, id, title]) => [id, title])
-  expect(rows).toEqual(scenarios.map(({ id, title }) => [id, title]))
+test('every scenario links to an existing page and heading', async () => {
   for (const { docs: where } of scenarios) {
     const [file = '', heading] = where.split('#')
     const headings = [...(await readFile(new URL(file, docs), 'utf8')).matchAll(/^#+ (.+)$/gm)].map(

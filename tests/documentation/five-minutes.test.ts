@@ -42,15 +42,13 @@ type Step =
 const STEPS: readonly Step[] = [
   `# Five minutes
 
-From a clone to an order, its links and a verified webhook, on your own machine. Nothing here is real money. You need Node 24; nothing
-else has to be installed or running. The packages are not yet on npm, so everything starts in a folder of the clone, where Node finds them.
-
-A test runs everything below and compares what is printed.
+From a clone to an order, its links and a verified webhook, with play money. You need Node 24; nothing else has to be
+installed or running. The packages are not yet on npm, so everything starts in a folder of the clone, where Node finds
+them.
 
 ## Start a store
 
-The [emulator](../../emulator/README.md) is the real service in one process: the same rules, a database of its own, and an account with
-$250.00 of play money.`,
+The [emulator](../../emulator/README.md) is the real service in one process.`,
   { setUp: `npm ci\nmkdir -p .data/${FOLDER_ON_PAGE} && cd .data/${FOLDER_ON_PAGE}` },
   {
     terminal: 'emulator',
@@ -58,17 +56,17 @@ $250.00 of play money.`,
     until: /Shopwire\(\{.*\n\n/,
     readyMax: READY_S_MAX,
   },
-  `Leave it running. Its page shows every request, order and event as they happen. Open a second terminal in the same folder.
+  `Leave it running, and open a second terminal in the same folder.
 
 ## Make a signed call`,
   { $: 'npx shopwire profile add emulator --emulator' },
   { $: 'npx shopwire ping' },
-  `That was your first signed call: the [command line](../reference/command-line.md) made the signature. Your code will do it with the
+  `The [command line](../reference/command-line.md) made the signature. Your code will do it with the
 [SDK](../../sdk/README.md), or [in any language](../guides/sign-a-request.md). A quote spends nothing:`,
   { $: 'npx shopwire quote --item 1144058340327047001:2' },
   `## Receive webhooks
 
-The store sends an event when an order is delivered. This is a complete receiver; it verifies every signature.`,
+This is a complete receiver; it verifies every signature.`,
   {
     file: 'receive.mjs',
     text: `import { createServer } from 'node:http'
@@ -104,26 +102,25 @@ console.log(order.id, order.status, order.total_cents, order.replayed ? 'bought 
   'Send the same purchase again, as you would after a lost answer:',
   { $: 'node --env-file=.env buy.mjs my-first-order' },
   { $: 'npx shopwire balance' },
-  `It returns the same order and charges $9.98 only once: the key had bought before. That is how a [retry](../guides/buy-exactly-once.md) works.
+  `It returns the same order and charges $9.98 only once. That is how a [retry](../guides/buy-exactly-once.md) works.
 
 ## Simulate a failure
 
-The emulator has a switch for each failure. Make it execute the next order and drop the answer:`,
+Make the emulator execute the next order and drop the answer, one of its [faults](../../emulator/README.md#faults):`,
   {
     $: `curl -s http://127.0.0.1:4010/_emulator/faults -H 'content-type: application/json' -d '{"name":"lost_answer"}'`,
   },
   { $: 'node --env-file=.env buy.mjs my-second-order' },
   { $: 'npx shopwire orders prove my-second-order' },
-  `The connection broke after the balance was debited. The SDK sent the same key again and got the existing order: two attempts,
-one debit. The emulator has [more faults](../../emulator/README.md#faults).
+  `The connection broke after the balance was debited. The SDK sent the same key again and got the existing order.
 
 Ctrl-C in the first terminal stops the store and deletes its data.
 
 ## Next
 
 [Concepts](concepts.md) defines the terms. [Buy exactly once](../guides/buy-exactly-once.md) and [receive
-webhooks](../guides/receive-webhooks.md) are what your code has to get right, [examples](../../examples/README.md) show it in full, and
-\`shopwire golive\` [tests it](../guides/go-live.md) before real money is spent.`,
+webhooks](../guides/receive-webhooks.md) are what your code has to get right, [examples](../../examples/README.md) show
+it in full, and [\`golive\`](../guides/go-live.md) tests it.`,
 ]
 
 let folder: string

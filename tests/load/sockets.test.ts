@@ -14,8 +14,8 @@ import {
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 /**
- * Sockets that only cost memory: with bodies that never end, and without a request. With SHOPWIRE_LONG=1 as many as docs/threats.md says,
- * from addresses of the whole loopback network. A genuine caller calls beside them, on new connections and on one it keeps.
+ * Sockets that only cost memory: with bodies that never end, and without a request, from addresses of the whole loopback network. A genuine
+ * caller calls beside them, on new connections and on one it keeps.
  */
 const IS_LONG = process.env.SHOPWIRE_LONG === '1'
 const SLOW_BODIES = IS_LONG ? 1_000 : 200
