@@ -19,7 +19,7 @@ import { schemaChecksumsText } from './schema-checksums.ts'
 import { sdkConstantsText, sdkTypesText } from './sdk-contract.ts'
 import { webRoutesText } from './web-routes.ts'
 
-/** Written by hand, except for the number of scenarios of `shopwire golive` and their table. */
+/** Written by hand, except for the number of scenarios of `shopwire golive`. */
 const SCENARIO_COUNTS = ['README.md', 'cli/README.md', 'docs/README.md', 'docs/guides/go-live.md']
 
 /** Generated files that are committed, so that a reviewer sees them change. `--check` only compares. */
@@ -165,17 +165,15 @@ function configurationPage(settings: Setting[]): string {
   ].join('\n')
 }
 
-/** The pages that name the scenarios: how many, and in a table which. */
+/** The pages that say how many scenarios there are. */
 async function withScenarios(path: string): Promise<string> {
   const printed = execFileSync(process.execPath, ['cli/bin/shopwire.ts', 'golive', '--list', '--json'], {
     encoding: 'utf8',
   })
-  const { scenarios } = JSON.parse(printed) as { scenarios: { id: string; title: string }[] }
-  const rows = scenarios.map(({ id, title }) => `| \`${id}\` | ${title} |\n`).join('')
+  const { scenarios } = JSON.parse(printed) as { scenarios: unknown[] }
   return (await readFile(path, 'utf8'))
     .replace(/\b\d+ failure scenarios/g, `${scenarios.length} failure scenarios`)
     .replace(/( [✓✗] +\d+\/)\d+/g, `$1${scenarios.length + 1}`)
-    .replace(/(\| Scenario \| What must be true \|\n\|---\|---\|\n)(\|.*\n)+/, `$1${rows}`)
 }
 
 interface Sentence {
@@ -204,9 +202,9 @@ async function conformancePage(): Promise<string> {
     '',
     `${checks.length} checks test a server against the interface, sentence by sentence, and against our documented choices where the`,
     'interface leaves room. `npm run conformance` runs them against a private service on both admission stores, or with',
-    '`--base-url` against any server ([conformance](../conformance/README.md)).',
-    '`npm run conformance -- --list` prints every check with the sentences of `conformance/sentences.json` that it',
-    'proves. A check may prove several sentences.',
+    '`--base-url` against any server ([proof/conformance](../proof/conformance/README.md)).',
+    '`npm run conformance -- --list` prints which of the sentences in',
+    '[sentences.json](../proof/conformance/sentences.json) each check proves; it may prove several.',
     '',
     '| Section | Sentences | Checks |',
     '|---|---|---|',
@@ -214,7 +212,14 @@ async function conformancePage(): Promise<string> {
     '',
     '## What cannot be checked from outside',
     '',
-    ...open.map(({ id, says, not_checkable }) => wrapped(`- \`${id}\`: ${says} (${not_checkable})`, '  ')),
+    `${open.length} sentences. The file says of each why, and what covers it instead.`,
+    '',
+    ...[...Map.groupBy(open, ({ not_checkable = '' }) => not_checkable.split(';', 1)[0])].map(([why, some]) =>
+      wrapped(
+        `- ${why?.replace(/^./, (letter) => letter.toUpperCase())}: ${some.map(({ id }) => `\`${id}\``).join(', ')}`,
+        '  ',
+      ),
+    ),
     '',
   ].join('\n')
 }

@@ -5,18 +5,17 @@ import { madeFrom, table, wrapped } from './markdown.ts'
 
 /** What an endpoint does, in one line. A route without words here does not compile. */
 const WORDS: Readonly<Record<RouteName, string>> = {
-  getStatus: 'Whether the store is open and healthy. Needs no signature. Monitors may use HEAD.',
-  getPing: 'Checks the signature and shows the account of the key.',
+  getStatus: 'Whether the store is open and healthy. Monitors may use HEAD.',
+  getPing: 'The account of the key.',
   getBalance: 'What is left to spend, in cents.',
-  getCatalogue: 'All items, page by page, with filters and an entity tag.',
+  getCatalogue: 'All items, with pages, filters and an entity tag.',
   getCatalogueItem: 'One item.',
   postQuote: 'What a cart costs now, line by line. Spends nothing.',
   postOrders: 'Buys the whole cart or nothing. 200 when this idempotency key bought before.',
   getOrders: 'All orders, newest first, without links.',
-  getOrder: 'One order with its lines, and its links once it is delivered.',
+  getOrder: 'One order with its lines and links.',
   getWebhook: 'The endpoint and the state of its deliveries.',
-  postWebhook:
-    'Sets or changes the endpoint; `null` stops deliveries. The first answer contains `secret`, which is shown once.',
+  postWebhook: 'Sets or changes the endpoint. The first answer contains `secret`, which is shown once.',
   deleteWebhook: 'Stops deliveries.',
   postWebhookTest: 'Queues a `test` event. The body is `{}`.',
 }
@@ -52,7 +51,7 @@ Money is whole US cents, times are UTC with milliseconds (\`2026-11-15T05:37:58.
 
 ## Answers
 
-${wrapped(`A success is 200. Any signed request may fail with ${[...COMMON].map(link).join(', ')}. Some have more:`)}
+${wrapped(`A success is 200. Any signed request may fail with ${[...COMMON].map(link).join(', ')}.`)}
 
 ${table(['Request', 'Success', 'Its own errors'], special)}
 
@@ -60,9 +59,9 @@ ${headersSection()}
 ${limitsSection()}
 ## Versions
 
-The version is in the path, which is signed. Your code must ignore or accept what may be added to \`/v1\` at any time:
-endpoints, event types, error types for new features, headers of answers, query parameters, and optional fields of
-requests, answers and events. The wording of a \`message\` may change.
+Your code must ignore or accept what may be added to \`/v1\` at any time: endpoints, event types, error types for new
+features, headers of answers, query parameters, and optional fields of requests, answers and events. The wording of a
+\`message\` may change.
 
 Any other change becomes \`/v2\`: removing a field, changing its type or meaning, a new value of an order's \`status\`,
 another status for an error type, refusing what was accepted, other signatures or forms of ids. The

@@ -12,21 +12,24 @@ import { madeFrom, table, wrapped } from './markdown.ts'
 
 const SOURCE = 'contract/src/errors.ts and tools/reference/error-texts.ts'
 
-/** In the table, and at the top of the section. */
-const AGAIN: Readonly<Record<Retry, string>> = {
-  no: 'no',
-  after_change: 'once the cause is gone',
-  after_wait: 'after a wait',
-  fresh_signature: 'at once',
+/** Whether to send the request again: at the top of each section, and what it means. */
+const AGAIN: Readonly<Record<Retry, readonly [again: string, meaning: string]>> = {
+  no: ['no', 'The same request fails every time.'],
+  after_change: ['once the cause is gone', 'The request is valid; something else has to change first.'],
+  after_wait: ['after a wait', 'Wait as long as `Retry-After` says, or back off when it is absent.'],
+  fresh_signature: ['at once', 'Nothing has to change but timestamp, nonce and signature.'],
 }
 
 /** The heading of a section is the type alone: the SDK links to it as an anchor. */
 export function errorsPage(): string {
   const types = Object.keys(errorTypes) as ErrorType[]
-  const rows = types.map((type) => {
-    const { status, retry } = errorTypes[type]
-    return [String(status), `[\`${type}\`](#${type})`, AGAIN[retry]]
-  })
+  const rows = (Object.keys(AGAIN) as Retry[]).map((retry) => [
+    ...AGAIN[retry],
+    types
+      .filter((type) => errorTypes[type].retry === retry)
+      .map((type) => `[\`${type}\`](#${type})`)
+      .join(', '),
+  ])
   return `${madeFrom(SOURCE)}
 # Errors
 
@@ -42,16 +45,7 @@ Branch on \`type\`: it is stable and always has the same status. \`message\` is 
 To send a request **again** means the same method, path and body with a new timestamp, nonce and signature. For an order
 that includes the idempotency key and the cart, so a retry never buys twice.
 
-| Again? | |
-|---|---|
-| no | The same request fails every time. |
-| once the cause is gone | The request is valid; something else has to change first. |
-| after a wait | Nothing has to change. Wait as long as \`Retry-After\` says, or back off when it is absent. |
-| at once | Nothing has to change but timestamp, nonce and signature. |
-
-## All types
-
-${table(['Status', '`type`', 'Again?'], rows)}
+${table(['Again?', 'Means', 'Types'], rows)}
 
 ${types.map(section).join('\n')}`
 }
@@ -61,7 +55,7 @@ function section(type: ErrorType): string {
   const { when, todo } = errorTexts[type]
   return `## \`${type}\`
 
-${wrapped(`**${status}** · ${where(type)} · Again: **${AGAIN[retry]}**`)}
+${wrapped(`**${status}**, ${where(type)}. Again: **${AGAIN[retry][0]}**.`)}
 
 ${list('When', when)}
 

@@ -1,6 +1,6 @@
 import type { Order, WebhookEvent, WebhookEventName } from '@shopwire/contract'
 import { signWebhook, webhookHeaders } from '@shopwire/contract/signing'
-import { madeFrom } from './markdown.ts'
+import { madeFrom, wrapped } from './markdown.ts'
 
 /** Shown on the page, so that a reader can check the signatures. It signs nothing else. */
 const SECRET = 'whsec_this-one-is-only-for-the-documentation'
@@ -27,9 +27,8 @@ const eventSamples: {
   readonly [Name in WebhookEventName]: Sample<Extract<WebhookEvent, { event: Name }>>
 } = {
   'order.accepted': {
-    when: 'Sent once for every order, in the commit that takes the money. The order is `paid` and has no links yet.',
-    yours:
-      'No action is needed. It is useful when another part of your system needs to know about the order.',
+    when: 'Sent once for every order, in the commit that takes the money.',
+    yours: 'No action is needed.',
     body: {
       id: 'evt_01m7evcqc1e8s9p4g6rv2k3n5t',
       created_at: '2026-11-15T05:37:58.145Z',
@@ -65,7 +64,7 @@ const eventSamples: {
     },
   },
   'catalogue.changed': {
-    when: 'Sent when items changed, at most once a minute; many changes come together. It contains the newest revision and no items.',
+    when: 'Sent when items changed, at most once a minute. It contains the newest revision and no items.',
     yours:
       '[Read the catalogue again](../guides/sync-the-catalogue.md). If two arrive in a row, one refresh is enough.',
     body: {
@@ -76,7 +75,7 @@ const eventSamples: {
     },
   },
   test: {
-    when: 'Sent when you ask for it with `POST /v1/webhook/test`. No order is made and nothing is spent.',
+    when: 'Sent when you ask for it with `POST /v1/webhook/test`.',
     yours: 'Answer 200.',
     body: {
       id: 'evt_01m7evn7q3e1d5g9j3m7q1s5w9',
@@ -89,7 +88,8 @@ const eventSamples: {
 
 export function eventsPage(): string {
   const sections = Object.entries(eventSamples).map(
-    ([name, { when, yours, body }]) => `## \`${name}\`\n\n${when}\n\n${yours}\n\n${delivery(body)}\n`,
+    ([name, { when, yours, body }]) =>
+      `## \`${name}\`\n\n${wrapped(`${when} ${yours}`)}\n\n${delivery(body)}\n`,
   )
   return `${madeFrom('tools/reference/events-page.ts')}
 # Events

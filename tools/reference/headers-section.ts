@@ -3,12 +3,12 @@ import { table } from './markdown.ts'
 
 /** A header of the contract without words here does not compile. */
 const WEBHOOK: Readonly<Record<keyof typeof webhookHeaders, readonly [form: string, meaning: string]>> = {
-  timestamp: ['ten digits', 'Unix seconds of this attempt; new in each'],
-  id: ['`evt_<26 characters>`', 'the id of the event; the same in the body and in every attempt'],
+  timestamp: ['ten digits', 'Unix seconds of this attempt'],
+  id: ['`evt_<26 characters>`', 'the id of the event, as in the body; the same in every attempt'],
   signature: ['64 lower-case hex characters', 'HMAC-SHA256 of timestamp, period, id, period, raw body'],
   previousSignature: [
     '64 lower-case hex characters',
-    'the same with the secret before the last rotation; for 24 hours only',
+    'the same with the secret before the last rotation, for 24 hours',
   ],
 }
 
@@ -17,11 +17,10 @@ const ANSWER: readonly (readonly string[])[] = [
   ['`Date`', 'every answer', "the store's clock"],
   ['`Cache-Control`', 'every answer', '`no-store`; on catalogue reads `private, no-cache`'],
   ['`X-Content-Type-Options`', 'every answer', '`nosniff`'],
-  ['`RateLimit-Policy`', 'signed answers, once the limits were asked', 'the windows in force'],
   [
-    '`RateLimit`',
-    'signed answers, once the limits were asked: not on 401, 408, 413 and a 503 under load',
-    'what is left, and seconds until the oldest counted request leaves',
+    '`RateLimit-Policy`, `RateLimit`',
+    'signed answers; not on 401, 408, 413 and a 503 under load',
+    '[the limits in force, and what is left](../guides/sign-a-request.md#rate-limits)',
   ],
   ['`Retry-After`', '429 and 503', 'whole seconds to wait'],
   ['`Allow`', '405', 'the methods this path takes'],
@@ -33,13 +32,9 @@ const ANSWER: readonly (readonly string[])[] = [
 export function headersSection(): string {
   return `## Headers
 
-Requests are signed with [four headers](../guides/sign-a-request.md); the catalogue also reads \`If-None-Match\`.
-
 ### Of answers
 
 ${table(['Header', 'On', 'Meaning'], ANSWER)}
-
-The body of a refusal has only \`type\` and \`message\`; everything else is in headers.
 
 ### Of webhooks
 

@@ -30,7 +30,7 @@ const ROWS: readonly Row[] = [
     link('rate_limited'),
   ),
   row(
-    'Order attempts per account (they count above too)',
+    'Order attempts per account, which count above too',
     ['ORDER_ATTEMPTS_PER_WINDOW_MAX', 'RATE_WINDOW_S'],
     `${c.ORDER_ATTEMPTS_PER_WINDOW_MAX} in any ${c.RATE_WINDOW_S} s`,
     link('rate_limited'),
@@ -38,26 +38,21 @@ const ROWS: readonly Row[] = [
   row(
     'Requests of one account at the same time',
     [],
-    'as many as the process that answers has free: alone, half of those it takes',
-    `${link('service_unavailable')}; counts towards no limit`,
+    'as many as the process that answers has free',
+    link('service_unavailable'),
   ),
   row(
-    'Files per address: these pages, `/openapi.json`',
+    'Files such as `/openapi.json` per address',
     ['PUBLIC_FILES_PER_WINDOW_MAX'],
     `${c.PUBLIC_FILES_PER_WINDOW_MAX} in any ${c.RATE_WINDOW_S} s`,
     link('rate_limited'),
   ),
-  row(
-    '`Retry-After` of a 429',
-    ['RETRY_AFTER_S_MIN'],
-    `whole seconds, at least ${c.RETRY_AFTER_S_MIN}`,
-    'waiting that long is enough',
-  ),
+  row('`Retry-After` of a 429', ['RETRY_AFTER_S_MIN'], `whole seconds, at least ${c.RETRY_AFTER_S_MIN}`, ''),
   row(
     '`Retry-After` of a 503',
     ['RETRY_AFTER_STORE_CLOSED_S', 'RETRY_AFTER_OVERLOADED_S'],
-    `${c.RETRY_AFTER_STORE_CLOSED_S} s when closed, ${c.RETRY_AFTER_OVERLOADED_S} s when overloaded or a dependency did not answer`,
-    'ask `GET /status`, then send the same order',
+    `${c.RETRY_AFTER_STORE_CLOSED_S} s when closed, otherwise ${c.RETRY_AFTER_OVERLOADED_S} s`,
+    '',
   ),
   row(
     'Body of a request',
@@ -66,7 +61,7 @@ const ROWS: readonly Row[] = [
     link('payload_too_large'),
   ),
   row(
-    'Time for the whole body, from the end of the headers',
+    'Time for the body, from the end of the headers',
     ['BODY_ARRIVAL_MS_MAX'],
     seconds1000(c.BODY_ARRIVAL_MS_MAX),
     link('request_timeout'),
@@ -74,9 +69,9 @@ const ROWS: readonly Row[] = [
   row('Depth of JSON', ['JSON_DEPTH_MAX'], `${c.JSON_DEPTH_MAX} levels`, ''),
   row('`search`, `category`, `type`', ['FILTER_LENGTH_MAX'], `${c.FILTER_LENGTH_MAX} code points each`, ''),
   row(
-    "`X-Api-Timestamp` against the store's clock",
+    '`X-Api-Timestamp`, off the clock of the store',
     ['TIMESTAMP_TOLERANCE_S'],
-    `±${c.TIMESTAMP_TOLERANCE_S} s, ${c.TIMESTAMP_TOLERANCE_S} included`,
+    `±${c.TIMESTAMP_TOLERANCE_S} s`,
     link('timestamp_out_of_range'),
   ),
   row(
@@ -124,7 +119,7 @@ const ROWS: readonly Row[] = [
   row(
     '`idempotency_key`',
     ['IDEMPOTENCY_KEY_LENGTH_MIN', 'IDEMPOTENCY_KEY_LENGTH_MAX'],
-    `${range(c.IDEMPOTENCY_KEY_LENGTH_MIN, c.IDEMPOTENCY_KEY_LENGTH_MAX)} of \`A-Z a-z 0-9 . _ : -\`; kept without expiry`,
+    `${range(c.IDEMPOTENCY_KEY_LENGTH_MIN, c.IDEMPOTENCY_KEY_LENGTH_MAX)} of \`A-Z a-z 0-9 . _ : -\``,
     '',
   ),
   row(
@@ -134,27 +129,21 @@ const ROWS: readonly Row[] = [
     link('service_unavailable'),
   ),
   row(
-    '`limit` of the catalogue',
-    ['CATALOGUE_LIMIT_MIN', 'CATALOGUE_LIMIT_MAX', 'CATALOGUE_LIMIT_DEFAULT'],
-    `${range(c.CATALOGUE_LIMIT_MIN, c.CATALOGUE_LIMIT_MAX)}, ${c.CATALOGUE_LIMIT_DEFAULT} by default`,
+    '`limit`, `offset` of the catalogue',
+    [
+      ...(['CATALOGUE_LIMIT_MIN', 'CATALOGUE_LIMIT_MAX', 'CATALOGUE_LIMIT_DEFAULT'] as const),
+      ...(['CATALOGUE_OFFSET_MIN', 'CATALOGUE_OFFSET_MAX', 'CATALOGUE_OFFSET_DEFAULT'] as const),
+    ],
+    `${range(c.CATALOGUE_LIMIT_MIN, c.CATALOGUE_LIMIT_MAX)}, ${c.CATALOGUE_LIMIT_DEFAULT} by default; ${range(c.CATALOGUE_OFFSET_MIN, c.CATALOGUE_OFFSET_MAX)}, ${c.CATALOGUE_OFFSET_DEFAULT} by default`,
     '',
   ),
   row(
-    '`offset` of the catalogue',
-    ['CATALOGUE_OFFSET_MIN', 'CATALOGUE_OFFSET_MAX', 'CATALOGUE_OFFSET_DEFAULT'],
-    `${range(c.CATALOGUE_OFFSET_MIN, c.CATALOGUE_OFFSET_MAX)}, ${c.CATALOGUE_OFFSET_DEFAULT} by default`,
-    '',
-  ),
-  row(
-    '`limit` of orders',
-    ['ORDERS_LIMIT_MIN', 'ORDERS_LIMIT_MAX', 'ORDERS_LIMIT_DEFAULT'],
-    `${range(c.ORDERS_LIMIT_MIN, c.ORDERS_LIMIT_MAX)}, ${c.ORDERS_LIMIT_DEFAULT} by default`,
-    '',
-  ),
-  row(
-    '`offset` of orders',
-    ['ORDERS_OFFSET_MIN', 'ORDERS_OFFSET_MAX', 'ORDERS_OFFSET_DEFAULT'],
-    `${range(c.ORDERS_OFFSET_MIN, c.ORDERS_OFFSET_MAX)}, ${c.ORDERS_OFFSET_DEFAULT} by default`,
+    '`limit`, `offset` of orders',
+    [
+      ...(['ORDERS_LIMIT_MIN', 'ORDERS_LIMIT_MAX', 'ORDERS_LIMIT_DEFAULT'] as const),
+      ...(['ORDERS_OFFSET_MIN', 'ORDERS_OFFSET_MAX', 'ORDERS_OFFSET_DEFAULT'] as const),
+    ],
+    `${range(c.ORDERS_LIMIT_MIN, c.ORDERS_LIMIT_MAX)}, ${c.ORDERS_LIMIT_DEFAULT} by default; ${range(c.ORDERS_OFFSET_MIN, c.ORDERS_OFFSET_MAX)}, ${c.ORDERS_OFFSET_DEFAULT} by default`,
     '',
   ),
   row('Webhook URL', ['WEBHOOK_URL_LENGTH_MAX'], `${number(c.WEBHOOK_URL_LENGTH_MAX)} characters`, ''),
@@ -167,17 +156,17 @@ const ROWS: readonly Row[] = [
   row(
     'Waits between attempts of a webhook',
     ['WEBHOOK_FIRST_DELAY_S', 'WEBHOOK_DELAY_S_MAX', 'WEBHOOK_JITTER_PERCENT_MAX'],
-    `${seconds(c.WEBHOOK_FIRST_DELAY_S)}, doubling up to ${seconds(c.WEBHOOK_DELAY_S_MAX)}; up to ${c.WEBHOOK_JITTER_PERCENT_MAX} % is added, never beyond ${seconds(c.WEBHOOK_DELAY_S_MAX)}`,
+    `${seconds(c.WEBHOOK_FIRST_DELAY_S)}, doubling up to ${seconds(c.WEBHOOK_DELAY_S_MAX)}; below that up to ${c.WEBHOOK_JITTER_PERCENT_MAX} % longer`,
     '',
   ),
   row(
-    'Attempts of a webhook, the first included',
+    'Attempts of a webhook',
     ['WEBHOOK_ATTEMPTS_MAX', 'WEBHOOK_HORIZON_S'],
     `${c.WEBHOOK_ATTEMPTS_MAX}, and never after ${seconds(c.WEBHOOK_HORIZON_S)}`,
     'given up; counted in `failed`',
   ),
   row(
-    'Age of a webhook timestamp that you should accept',
+    'Webhook timestamp, off your clock',
     ['WEBHOOK_RECEIVER_TOLERANCE_S'],
     `±${c.WEBHOOK_RECEIVER_TOLERANCE_S} s`,
     'refuse it',
@@ -185,12 +174,12 @@ const ROWS: readonly Row[] = [
   row(
     '`test` events not yet accepted',
     ['WEBHOOK_TESTS_QUEUED_MAX', 'RATE_WINDOW_S'],
-    `${c.WEBHOOK_TESTS_QUEUED_MAX} queued within ${c.RATE_WINDOW_S} s; of older ones the newest are kept, ${c.WEBHOOK_TESTS_QUEUED_MAX} in all`,
+    `${c.WEBHOOK_TESTS_QUEUED_MAX} within ${c.RATE_WINDOW_S} s, and ${c.WEBHOOK_TESTS_QUEUED_MAX} queued`,
     link('rate_limited'),
   ),
   row('Random bytes in a webhook secret', ['WEBHOOK_SECRET_BYTES'], String(c.WEBHOOK_SECRET_BYTES), ''),
   row(
-    'A webhook secret before a rotation still signs',
+    'A rotated webhook secret still signs',
     ['WEBHOOK_PREVIOUS_SECRET_S'],
     seconds(c.WEBHOOK_PREVIOUS_SECRET_S),
     '',
@@ -201,12 +190,7 @@ const ROWS: readonly Row[] = [
     `at most one in ${c.CATALOGUE_CHANGED_INTERVAL_S_MIN} s`,
     'many changes together',
   ),
-  row(
-    'Age of what `GET /status` says',
-    ['STATUS_CACHE_MS_MAX'],
-    `${seconds1000(c.STATUS_CACHE_MS_MAX)} at most`,
-    '',
-  ),
+  row('Age of `GET /status`', ['STATUS_CACHE_MS_MAX'], `${seconds1000(c.STATUS_CACHE_MS_MAX)} at most`, ''),
 ]
 
 /** Of docs/reference/endpoints.md. Throws when the contract exports a number that no row is about. */
@@ -216,8 +200,8 @@ export function limitsSection(): string {
   if (missing.length > 0) throw new Error(`The limits have no row for ${missing.join(', ')}.`)
   return `## Limits
 
-Values are never clamped. What is out of bounds is refused with 400 ${link('invalid_request')},
-unless the table says otherwise. A store can set its own rates per minute; \`RateLimit-Policy\` has the rates in force.
+Values are never clamped: what is out of bounds is refused with 400 ${link('invalid_request')},
+unless the table says otherwise. A store can set its own rates; \`RateLimit-Policy\` has those in force.
 
 ${table(
   ['What', 'Limit', 'Beyond it'],

@@ -11,20 +11,20 @@ export interface MetricDescription {
   readonly action: string | null
 }
 
-/** rules: the alerts of deploy/monitoring, as YAML. What to do about a metric with an alert is in the section of the alert. */
+/** rules: the alerts of deploy/monitoring, as YAML. What to do is in the section of the alert, and in what `shopwire-admin metrics` prints. */
 export function metricsPage(metrics: readonly MetricDescription[], rules: string): string {
   const alerts = alertsIn(rules)
   const ours = metrics.filter(({ action }) => action !== null)
-  const runtime = metrics.filter(({ action }) => action === null)
+  const runtime = metrics.filter(({ action }) => action === null).length
   const groups = Map.groupBy(ours, ({ processes }) => (processes.length === 3 ? 'all' : processes.join(', ')))
-  const item = ({ name, type, labels, help, action }: MetricDescription) => {
+  const item = ({ name, type, labels, help }: MetricDescription) => {
     const kind = [type, ...labels.map((label) => `\`${label}\``)].join(', ')
     const raised = alerts.filter(({ expression }) =>
       new RegExp(`\\b${name}(_bucket|_count|_sum)?\\b`).test(expression),
     )
     const links = raised.map(({ alert }) => `[${alert}](../runbooks/alerts.md#${alert.toLowerCase()})`)
-    const advice = links.length > 0 ? `Alert: ${links.join(', ')}.` : action?.replace(/^None: /, '')
-    return wrapped(`- \`${name}\` (${kind}): ${help} ${advice}`, '  ')
+    const raises = links.length > 0 ? ` Alert: ${links.join(', ')}.` : ''
+    return wrapped(`- \`${name}\` (${kind}): ${help}${raises}`, '  ')
   }
   const sections = [...groups].map(
     ([processes, some]) => `## ${titleOf(processes)}\n\n${some.map(item).join('\n')}\n`,
@@ -33,19 +33,16 @@ export function metricsPage(metrics: readonly MetricDescription[], rules: string
 # Metrics
 
 \`GET /metrics\` on \`SHOPWIRE_HEALTH_PORT\` of every process, in the text format of Prometheus. \`shopwire-admin metrics\`
-prints this list. [Observability](../observability.md) has alerts, objectives and log lines.
+prints this list with what to do when a metric moves. [Observability](../observability.md) has objectives and log lines.
 
-Each line has the type and the labels of a metric, what it means, and its alerts or what to do when it moves. Counters
-and histograms start at zero for every known value of a label. No label has an account, a key, an order or an address.
-All times are in seconds.
+Counters and histograms start at zero for every known value of a label. No label has an account, a key, an order or an
+address. All times are in seconds.
 
 ${sections.join('\n')}
 ## The Node.js runtime
 
-When \`nodejs_eventloop_lag_p99_seconds\` stays above 0.1 s, the process has too much to do; start another one. All of
-them, from the Prometheus client library:
-
-${wrapped(`${runtime.map(({ name }) => `\`${name}\``).join(', ')}.`)}
+${runtime} more, of the Prometheus client library: \`process_*\` and \`nodejs_*\`. When \`nodejs_eventloop_lag_p99_seconds\`
+stays above 0.1 s, the process has too much to do; start another one.
 `
 }
 

@@ -74,10 +74,9 @@ function commandList(program: string, commands: Commands): string {
     .map((alike) => {
       const names = alike.map(({ group, options }) => [program, group, options].filter(Boolean).join(' '))
       const below = alike[0]?.below
-      return wrapped(`- ${words(names)}${below ? `: ${below}` : ''}`, '  ')
+      return below ? wrapped(`- ${words(names)}: ${below}`, '  ') : `- ${words(names)}`
     })
-    .join('
-')
+    .join('\n')
 }
 
 /** Its completion has the whole tree. */
