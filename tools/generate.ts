@@ -171,9 +171,8 @@ async function withScenarios(path: string): Promise<string> {
     encoding: 'utf8',
   })
   const { scenarios } = JSON.parse(printed) as { scenarios: unknown[] }
-  return (await readFile(path, 'utf8'))
-    .replace(/\b\d+ failure scenarios/g, `${scenarios.length} failure scenarios`)
-    .replace(/( [✓✗] +\d+\/)\d+/g, `$1${scenarios.length + 1}`)
+  const text = await readFile(path, 'utf8')
+  return text.replace(/\b\d+ failure scenarios/g, `${scenarios.length} failure scenarios`)
 }
 
 interface Sentence {

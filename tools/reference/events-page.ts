@@ -95,7 +95,7 @@ export function eventsPage(): string {
 # Events
 
 What your endpoint [receives](../guides/receive-webhooks.md): headers, then the body on one line. Line breaks are added
-here; the signatures are over the body without them, made with the secret \`${SECRET}\`.
+here; the signatures are over the body without them, with the secret \`${SECRET}\`.
 
 New event types may appear: answer 200 to unknown ones. A member of \`data\` that an event does not use is left out.
 
