@@ -1,7 +1,7 @@
-import { BASE_PATH, type ErrorType, errorTypes, type Route, type RouteName, routes } from '@shopwire/contract'
+import { BASE_PATH, type Route, type RouteName, routes } from '@shopwire/contract'
 import { headersSection } from './headers-section.ts'
 import { limitsSection } from './limits-section.ts'
-import { madeFrom, table, wrapped } from './markdown.ts'
+import { madeFrom, table } from './markdown.ts'
 
 /** What an endpoint does, in one line. A route without words here does not compile. */
 const WORDS: Readonly<Record<RouteName, string>> = {
@@ -20,24 +20,9 @@ const WORDS: Readonly<Record<RouteName, string>> = {
   postWebhookTest: 'Queues a `test` event. The body is `{}`.',
 }
 
-const COMMON = new Set<ErrorType>(
-  (Object.keys(errorTypes) as ErrorType[]).filter(
-    (type) =>
-      (routes as readonly Route[]).filter(({ errors }) => errors.includes(type)).length >= routes.length - 1,
-  ),
-)
-
 export function endpointsPage(): string {
   const all: readonly (Route & { name: RouteName })[] = routes
   const rows = all.map((route) => [nameOf(route), WORDS[route.name], scopeOf(route)])
-  const special = all
-    .map((route) => ({ route, own: route.errors.filter((type) => !COMMON.has(type)) }))
-    .filter(({ route, own }) => own.length > 0 || Object.keys(route.responses).length > 1)
-    .map(({ route, own }) => [
-      nameOf(route),
-      Object.keys(route.responses).join(', '),
-      own.map(link).join(', '),
-    ])
   return `${madeFrom('contract/src and tools/reference')}
 # Endpoints, headers, limits
 
@@ -49,11 +34,8 @@ ${table(['Request', 'What it does', 'Scope'], rows)}
 A field without a value is \`null\`; only \`secret\` and the name and prices of an unknown item in a quote may be left out.
 Money is whole US cents, times are UTC with milliseconds (\`2026-11-15T05:37:58.145Z\`), ids are opaque strings.
 
-## Answers
-
-${wrapped(`A success is 200. Any signed request may fail with ${[...COMMON].map(link).join(', ')}.`)}
-
-${table(['Request', 'Success', 'Its own errors'], special)}
+A success is 200, that of a new order 201; catalogue reads may answer 304. [Errors](errors.md) says which endpoints have
+which error.
 
 ${headersSection()}
 ${limitsSection()}
@@ -71,10 +53,6 @@ another status for an error type, refusing what was accepted, other signatures o
 
 function nameOf({ method, path }: Route): string {
   return `\`${method} ${BASE_PATH}${path}\``
-}
-
-function link(type: ErrorType): string {
-  return `[\`${type}\`](errors.md#${type})`
 }
 
 function scopeOf({ scope, scopeWhenUrl }: Route): string {
