@@ -1,26 +1,27 @@
 import assert from 'node:assert/strict'
-import { availableParallelism, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { faultOf } from '../../conformance/receiver.ts'
 import { attempt, run } from './command.ts'
 import { makeBackupImage, makeLaterReleases } from './engine.ts'
 import { eventually } from './eventually.ts'
-import { firstDay, SECRETS } from './first-day.ts'
+import { firstDay, firstOrder, SECRETS } from './first-day.ts'
 import type { Given } from './image.ts'
 import { folderWithNpx } from './npx.ts'
 import { writeBlock } from './page.ts'
 import { newStore, type Store } from './store.ts'
-import { follow, type Player, type Step } from './transcript.ts'
+import { follow, type Part, type Player, type Step } from './transcript.ts'
 
 const SOON_MS = 60_000
 /** The aim: of the ten minutes that a new operator needs, the machine may take two. */
 const MACHINE_S_MAX = 120
 const ALERTS = ['ShopwireBackupStale', 'ShopwireRestoreTestStale']
 
+const WAY = { admin: './shopwire admin', writes: 'files/', reads: '', api: 'http://localhost:8080' }
+
 const INSTALL: readonly (Step | string)[] = [
   { $: './shopwire init --image shopwire:0.1.0' },
   { $: './shopwire up' },
-  ...firstDay({ admin: './shopwire admin', writes: 'files/', reads: '', api: 'http://localhost:8080' }),
+  ...firstDay(WAY),
 ]
 
 const BACKUPS: readonly (Step | string)[] = [
@@ -31,25 +32,25 @@ echo BACKUP_REPOSITORY=/mnt/backups >>.env`,
   },
   { $: './shopwire up' },
   { $: './shopwire compose run --rm backup init --pgdata /var/lib/postgresql/18/docker' },
-  'Within a minute the container `backup` restores it as a test, and does so twice a week from then on:',
+]
+const RESTORE_TEST: readonly Step[] = [
   { $: './shopwire admin backup status || true', until: /restore test +\d/ },
 ]
 
 const UPGRADE: readonly (Step | string)[] = [
   { $: './shopwire upgrade shopwire:0.2.0', prints: /Every process runs 0\.2\.0/ },
 ]
-const FAILED: readonly (Step | string)[] = [
+const AND_BACK: readonly Step[] = [
   { $: './shopwire upgrade shopwire:0.3.0', code: 1, prints: /went back to shopwire:0\.2\.0/ },
-]
-const ROLLBACK: readonly (Step | string)[] = [
   { $: './shopwire rollback', prints: /Every process runs 0\.1\.0/ },
 ]
 
 const RESTORE: readonly (Step | string)[] = [
-  'Which seconds can be restored, and the restore: to a second such as `2026-11-17T12:30:00Z`, or as far as possible:',
+  'Which seconds can be restored; then the restore, to `latest` or to a second such as `2026-11-17T12:30:00Z`:',
   { $: './shopwire compose run --rm backup status || true', prints: /restorable +every second/ },
   { $: './shopwire restore latest 2>/dev/null', prints: /Restored/ },
-  'The store is closed until you have looked:',
+]
+const OPENED: readonly Step[] = [
   { $: './shopwire admin recover status', reads: { identity: /--identity (\S+)/ } },
   { $: './shopwire admin recover compare --apply | tail -3' },
   { $: './shopwire admin recover open --identity {identity}', prints: /The store is open/ },
@@ -59,13 +60,11 @@ const RESTORE: readonly (Step | string)[] = [
 ]
 
 /** What the pages say, in the order in which a store lives, with Compose. */
-export const COMPOSE_PAGES = [
-  { page: 'docs/self-hosting/install.md', name: 'compose', steps: INSTALL },
-  { page: 'docs/self-hosting/backups.md', name: 'compose-backups', steps: BACKUPS },
-  { page: 'docs/self-hosting/upgrading.md', name: 'compose-upgrade', steps: UPGRADE },
-  { page: 'docs/self-hosting/upgrading.md', name: 'compose-failed', steps: FAILED },
-  { page: 'docs/self-hosting/upgrading.md', name: 'compose-rollback', steps: ROLLBACK },
-  { page: 'docs/runbooks/restore.md', name: 'compose-restore', steps: RESTORE },
+export const COMPOSE_PAGES: readonly Part[] = [
+  { page: 'docs/self-hosting/install.md', name: 'compose', steps: INSTALL, unshown: firstOrder(WAY) },
+  { page: 'docs/self-hosting/backups.md', name: 'compose-backups', steps: BACKUPS, unshown: RESTORE_TEST },
+  { page: 'docs/self-hosting/upgrading.md', name: 'compose-upgrade', steps: UPGRADE, unshown: AND_BACK },
+  { page: 'docs/runbooks/restore.md', name: 'compose-restore', steps: RESTORE, unshown: OPENED },
 ]
 
 /**
@@ -93,12 +92,13 @@ export async function proveCompose({ engine, receiver }: Given) {
       attempt('sh', ['-c', `exec 2>&1\n${command}`], { cwd: store.folder, env, input }),
     shown: (printed) => printed.replaceAll(store.folder, '/home/alex'),
   }
-  const load = loadavg()[0]?.toFixed(1)
   const seconds: Record<string, number> = {}
   try {
-    for (const { page, name, steps } of COMPOSE_PAGES) {
-      const { lines, times } = await follow(steps, player)
-      seconds[name] = Math.round(times.reduce((sum, { ms }) => sum + ms, 0) / 1000)
+    for (const { page, name, steps, unshown = [] } of COMPOSE_PAGES) {
+      const shown = await follow(steps, player)
+      await writeBlock(name, shown.lines, page)
+      const { times } = await follow(unshown, player)
+      seconds[name] = Math.round([...shown.times, ...times].reduce((sum, { ms }) => sum + ms, 0) / 1000)
       if (name === 'compose') {
         const event = await inbox.event(
           'order.delivered',
@@ -106,13 +106,6 @@ export async function proveCompose({ engine, receiver }: Given) {
           SOON_MS,
         )
         assert.equal(faultOf(player.values.webhookSecret ?? '', event), undefined, 'the webhook is signed')
-        lines.push(
-          `The machine worked ${seconds.compose} s on these commands; ${availableParallelism()} cores with a load of ${load} at the beginning. The rest of the ten minutes is for reading and typing.`,
-        )
-      }
-      await writeBlock(name, lines, page)
-      if (name === 'compose') {
-        // Written before it is judged: a run that was too slow shows in the page.
         assert((seconds.compose ?? 0) < MACHINE_S_MAX, `the commands took ${seconds.compose} s`)
         await startMonitoring(store)
         await alerts('fire', (firing) => ALERTS.every((alert) => firing.includes(alert)))

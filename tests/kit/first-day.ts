@@ -14,8 +14,8 @@ export interface Way {
   readonly api: string
 }
 
-/** From an empty store to a delivered order whose event was accepted: the same on every way of installing. */
-export function firstDay({ admin, writes, reads, api }: Way): readonly (Step | string)[] {
+/** From an empty store to a customer with a key: the same on every way of installing. */
+export function firstDay({ admin, writes, reads }: Way): readonly (Step | string)[] {
   return [
     `The first operator is you; the token is shown this once, and \`${admin}\` reads it from your home.`,
     { $: `${admin} operators add alex@example.com`, reads: { token: /swo_[\w-]+/ } },
@@ -40,7 +40,12 @@ printf 'https://gift.example/%s\\n' one two three >${writes}links.txt`,
       $: `${admin} keys create {account} --name production --scopes all`,
       reads: { key: /key_\w+/, secret: /Secret\s+(\S+)/ },
     },
-    'What the customer does, on a server of theirs: store the key, name the address of their webhook receiver, buy.',
+  ]
+}
+
+/** The customer stores the key, names a webhook receiver and buys; both events are accepted, and the books add up. */
+export function firstOrder({ admin, api }: Way): readonly Step[] {
+  return [
     {
       $: `npx @shopwire/cli profile add acme --base-url ${api}/v1 --key-id {key} --use`,
       types: 'secret',
@@ -51,7 +56,6 @@ printf 'https://gift.example/%s\\n' one two three >${writes}links.txt`,
       reads: { order: /ord_\w+/ },
     },
     { $: 'npx @shopwire/cli orders wait {order}', prints: /Status +delivered/ },
-    'The receiver has accepted both events, and the books add up:',
     { $: `${admin} webhooks log {account}`, until: /order\.delivered\s+delivered/ },
     { $: `${admin} verify 2>/dev/null | tail -1`, prints: /All \d+ rules hold/ },
   ]

@@ -32,14 +32,18 @@ export async function proveImage({ engine, receiver }: Given) {
     const stops = await stopUnderLoad(store, operator)
     const { ok } = await operator.admin('verify')
     assert.equal(ok, true, 'every rule holds')
-    await writeBlock('image', [
-      '| What | Seen |',
-      '|---|---|',
-      `| size of the image | ${hardening.imageMb} MB |`,
-      `| user, capabilities, root | uid ${hardening.uid}; all five capability sets ${hardening.capabilities}; mounted read-only |`,
-      `| conformance, from outside | ${conformance.passed} of ${conformance.checks} checks |`,
-      `| ${stops.stops} × SIGTERM and start under ${stops.orders_per_s} orders/s | ${stops.orders} acknowledged orders, each in the database once; ${stops.lost} calls cut off and settled by the retry, ${stops.refused} refused with 503, ${stops.unreachable} not connected while the container was down; longest wait of a caller ${(stops.longest_wait_ms / 1000).toFixed(1)} s |`,
-    ])
+    await writeBlock(
+      'image',
+      [
+        '| What | Seen |',
+        '|---|---|',
+        `| size of the image | ${hardening.imageMb} MB |`,
+        `| user, capabilities, root | uid ${hardening.uid}; all five capability sets ${hardening.capabilities}; mounted read-only |`,
+        `| conformance, from outside | ${conformance.passed} of ${conformance.checks} checks |`,
+        `| ${stops.stops} × SIGTERM and start under ${stops.orders_per_s} orders/s | ${stops.orders} acknowledged orders, each in the database once; ${stops.lost} calls cut off and settled by the retry, ${stops.refused} refused with 503, ${stops.unreachable} not connected while the container was down; longest wait of a caller ${(stops.longest_wait_ms / 1000).toFixed(1)} s |`,
+      ],
+      'proof/README.md',
+    )
     return { ...hardening, conformance, stops }
   } finally {
     await store.remove()

@@ -47,11 +47,15 @@ export async function proveProfiles({ engine }: Given) {
       mail: await readInvitation(store),
       monitoring: await watchMetrics(),
     }
-    await writeBlock('profiles', [
-      '| Profile | Seen |',
-      '|---|---|',
-      ...Object.entries(seen).map(([profile, what]) => `| \`${profile}\` | ${what} |`),
-    ])
+    await writeBlock(
+      'profiles',
+      [
+        '| Profile | Seen |',
+        '|---|---|',
+        ...Object.entries(seen).map(([profile, what]) => `| \`${profile}\` | ${what} |`),
+      ],
+      'proof/README.md',
+    )
     return seen
   } finally {
     await store.remove()

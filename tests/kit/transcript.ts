@@ -24,6 +24,15 @@ export interface Step {
   readonly prints?: RegExp
 }
 
+/** A part of a page. */
+export interface Part {
+  readonly page: string
+  readonly name: string
+  readonly steps: readonly (Step | string)[]
+  /** Run after them, and not on the page: the commands of another page, or what their readers see by themselves. */
+  readonly unshown?: readonly Step[]
+}
+
 export interface Followed {
   /** For the page. */
   readonly lines: string[]
