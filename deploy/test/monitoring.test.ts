@@ -71,7 +71,7 @@ describe('each alert', () => {
 })
 
 test('how failures show: every row of the table names metrics that exist, and an alert with its runbook', async () => {
-  const page = await readFile(join(ROOT, 'docs/observability.md'), 'utf8')
+  const page = await readFile(join(ROOT, 'e2e/README.md'), 'utf8')
   const [, table = ''] = page.split('| What happens | Metrics | Alert |')
   const rows = [...table.matchAll(/^\| (?!---)(.*?) \| (.*?) \| (.*?) \|/gm)]
   const metrics = new Set(describeMetrics().map(({ name }) => name))
@@ -85,7 +85,7 @@ test('how failures show: every row of the table names metrics that exist, and an
       what,
     ).toEqual([])
     const [, name = '', link] = /\[(\w+)\]\((.*?)\)/.exec(alert) ?? []
-    expect(runbooks.get(name), what).toBe(`docs/${link}`)
+    expect(link, what).toBe(`../${runbooks.get(name)}`)
   }
 })
 

@@ -795,6 +795,7 @@ describe('shopwire-admin verify', () => {
       expect(outcome).toContain('ended with 6')
       expect(outcome).toMatch(/1 of \d+ rules are violated: M15\./)
       expect(outcome).toMatch(new RegExp(`M15 +VIOLATED 1× +\\d+ ms +${FROM_POOL}`))
+      expect(outcome).toContain("M15  The level kept beside an item's pool is")
       await expect(verify(url, '--rule', 'M14')).resolves.toMatch(/^RULE.*\nM14 +ok/)
     })
   })

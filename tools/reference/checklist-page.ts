@@ -1,10 +1,7 @@
-import { wrapped } from './markdown.ts'
-
 export interface ChecklistItem {
   readonly id: string
   readonly group: string
   readonly title: string
-  readonly fix: string
 }
 
 /** docs/self-hosting/checklist.md, from the checks themselves. */
@@ -12,9 +9,7 @@ export function checklistPage(items: readonly ChecklistItem[]): string {
   const groups = [...new Set(items.map(({ group }) => group))].flatMap((group) => [
     `## ${group}`,
     '',
-    ...items
-      .filter((item) => item.group === group)
-      .map(({ id, title, fix }) => wrapped(`- <a id="${id}"></a>**${title}** (\`${id}\`): ${fix}`, '  ')),
+    ...items.filter((item) => item.group === group).map(({ id, title }) => `- \`${id}\`: ${title}`),
     '',
   ])
   return [
@@ -25,18 +20,14 @@ export function checklistPage(items: readonly ChecklistItem[]): string {
     'every change of the installation, and every night beside `shopwire-admin verify`.',
     '',
     '```sh',
-    'shopwire-admin doctor              # all items',
     'shopwire-admin doctor --problems   # only what is not in order, with the reason and the repair',
-    'shopwire-admin doctor --json       # for scripts and monitoring',
+    'shopwire-admin doctor --list --json # all items, each with its reason and its repair',
     '```',
     '',
-    'It exits with 0 when nothing failed, and with 1 otherwise; a warning does not change the exit code. An item that cannot',
-    'be looked at, because the database does not answer or the settings have mistakes, is "not applicable"; an item of its',
-    'own has the cause.',
-    '',
-    'Run it with the settings, the user and the network of the programs: in their container (`./shopwire admin doctor`), or',
-    'as their user. It looks at one machine. It cannot see the disk of PostgreSQL, whether a backup can be restored, and',
-    'whether an alert wakes somebody up.',
+    'It exits with 1 when an item failed; a warning does not change the exit code. An item that cannot be looked at is "not',
+    'applicable"; an item of its own has the cause. Run it with the settings, the user and the network of the programs: in',
+    'their container (`./shopwire admin doctor`), or as their user. It looks at one machine. It cannot see the disk of',
+    'PostgreSQL, and whether an alert wakes somebody up.',
     '',
     ...groups,
   ].join('\n')

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { idOf, type Locked, readLock, thirdParty } from '../../packaging/locked-packages.ts'
 
-const PAGE = new URL('../../docs/self-hosting/supply-chain.md', import.meta.url)
+const PAGE = new URL('../../tools/README.md', import.meta.url)
 const locked = readLock()
 
 /** Package → reason and way out, as the page says. */

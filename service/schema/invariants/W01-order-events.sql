@@ -1,5 +1,5 @@
--- Every order has one accepted event, one delivered event if it was delivered, one cancelled event if it was cancelled. Those
--- from before the time for which events are kept may be gone.
+-- Every order has one accepted event, one delivered event if it was delivered, one cancelled event if it was cancelled.
+-- Those from before the time for which events are kept may be gone.
 with announced as (
   select account_id, order_id,
          count(*) filter (where type = 'order.accepted') as accepted,

@@ -1,5 +1,5 @@
--- Every event that came to be while an account had an endpoint has its delivery there. (Some seconds at both ends of an
--- endpoint's life are left out: its times and the event's may be by the clocks of two processes.)
+-- Every event that came to be while an account had an endpoint has its delivery there.
+-- Some seconds at both ends of an endpoint's life are left out: its times and the event's may be by the clocks of two processes.
 select e.id
   from webhook_endpoints p
   join events e

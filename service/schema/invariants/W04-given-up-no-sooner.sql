@@ -1,5 +1,5 @@
--- A delivery is given up after twelve attempts, or when its 24 hours end before the next one is due; an ended endpoint has
--- nothing on its way.
+-- A delivery is given up only after its last attempt, and an ended endpoint has nothing on its way.
+-- The last attempt is the twelfth, or the one after which the next would be due past the 24 hours.
 select d.event_id
   from deliveries d
   join webhook_endpoints p on p.account_id = d.account_id and p.id = d.endpoint_id

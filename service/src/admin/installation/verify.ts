@@ -77,7 +77,7 @@ async function verifyDatabase(
 }
 
 function describe(findings: readonly Finding[]): string {
-  const isClean = findings.every(({ violations }) => violations === 0)
+  const violated = findings.filter(({ violations }) => violations > 0)
   const results = table(
     ['RULE', 'RESULT', 'TIME', 'WHERE'],
     findings.map(({ rule, violations, ids, ms }) => [
@@ -88,5 +88,8 @@ function describe(findings: readonly Finding[]): string {
     ]),
     '',
   )
-  return isClean ? `${results}\nAll ${findings.length} rules hold.` : results
+  const meaning = violated.map(({ rule, what }) => `${rule}  ${what}`)
+  return violated.length === 0
+    ? `${results}\nAll ${findings.length} rules hold.`
+    : [results, 'What should hold:', ...meaning].join('\n')
 }

@@ -16,7 +16,7 @@ export const GROUPS = [
   'Store',
 ] as const
 
-/** One item of the production checklist. The texts are also those of docs/self-hosting/checklist.md. */
+/** One item of the production checklist. docs/self-hosting/checklist.md lists their titles. */
 export interface Check {
   readonly id: string
   readonly group: (typeof GROUPS)[number]
