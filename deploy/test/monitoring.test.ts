@@ -72,7 +72,8 @@ describe('each alert', () => {
 
 test('how failures show: every row of the table names metrics that exist, and an alert with its runbook', async () => {
   const page = await readFile(join(ROOT, 'e2e/README.md'), 'utf8')
-  const [, table = ''] = page.split('| What happens | Metrics | Alert |')
+  const [, section = ''] = page.split('| What happens | Metrics | Alert |')
+  const [table = ''] = section.split('\n## ')
   const rows = [...table.matchAll(/^\| (?!---)(.*?) \| (.*?) \| (.*?) \|/gm)]
   const metrics = new Set(describeMetrics().map(({ name }) => name))
   const runbooks = new Map((await readAlerts()).map(({ name, annotations }) => [name, annotations.runbook]))

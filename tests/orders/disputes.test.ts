@@ -42,9 +42,7 @@ const FILES = {
 const STEPS: readonly Step[] = [
   `# Answer a dispute
 
-A caller says that you charged it twice, or that a link never came. Two commands answer with what was recorded when it
-happened. They change nothing and never show a link. Both take \`--json\`, with times to the millisecond and whole
-hashes.
+The commands change nothing and never show a link. \`--json\` has times to the millisecond and whole hashes.
 
 In the example, a caller lost the answer to a purchase and sent the same request again. Later it sent another cart
 under the same key, and then the first cart under a new key.
@@ -53,35 +51,28 @@ under the same key, and then the first cart under a new key.
 
 Ask for the idempotency key of the purchase, or for the id of the order:`,
   { $: 'shopwire-admin orders prove purchase-1042', name: 'order', find: /(ord_\w+)/ },
-  `The last lines are the answer to send. Each attempt has its request id (\`X-Request-Id\` of the answer, also in the log
-of the API), the API key that signed it, and the address it came from. \`other\` marks a cart that is not the one that
-was bought; the order of lines does not matter.
+  `The last lines are the answer to send. \`REQUEST\` is the \`X-Request-Id\` of the answer, also in the log of the API.
+\`other\` marks a cart that is not the one that was bought; the order of lines does not matter.
 
 The caller still sees two debits of $4.99. The statement says which orders they paid for:`,
   { $: 'shopwire-admin accounts statement {account} --limit 2', name: 'second', find: /-\$4\.99.*(ord_\w+)/ },
   { $: 'shopwire-admin orders prove {second}' },
   `That is the second charge: the same cart, sent by the caller's own API key under a new idempotency key, which is a new
-purchase. Whether you take one back is for you to decide: \`orders cancel\` returns the money of an order that is not
-delivered yet; for a delivered one, \`accounts adjust\` credits the balance, with a reference and a note.
+purchase. Whether you take one back [is for you to decide](runbooks/money.md#a-claim-of-a-double-charge).
 
-A key is unique in its account only: \`--account\` searches one account, by index; without it all are searched, which
-takes a while among millions of orders. Exit codes: 0 when the key bought once or never, 4 when nothing is known of
-it, 5 when an account has to be named, 6 when orders and debits contradict each other ([what to
-do](invariants.md#when-a-rule-is-violated)).
+A key is unique in its account only, and without \`--account\` all are searched, which takes a while among millions of
+orders. Exit codes: 0 when the key bought once or never, 4 when nothing is known of it, 5 when an account has to be
+named, 6 when orders and debits do not fit together ([what to do](invariants.md#when-a-rule-is-violated)).
 
 ## "I never received the link"`,
   { $: 'shopwire-admin orders show {order}', name: 'event', find: /(evt_\w+) +order\.delivered/ },
-  `- **Answers that carried the links**: when, to which API key and address, and how many. Here the caller's own key got
-  one link after the delivery. An operator who looked with \`--reveal-links\` is listed as well.
-- **Webhook events**: every attempt with the receiver's status. Here it accepted \`order.accepted\` and refused
-  \`order.delivered\`, which carries the link, with 503.
-
-A caller whose receiver was down can read the order, which is the source of truth. To send the event again, with the
-same id and bytes:`,
+  `Here the caller's own key got the link after the delivery (an operator who looked with \`--reveal-links\` is listed as
+well), and its receiver refused the event that carries the link, with 503. To send that again, with the same id and
+bytes:`,
   { $: 'shopwire-admin webhooks resend {account} {event}' },
   { $: 'shopwire-admin webhooks attempts {account} {event}', until: /\b200\b/ },
-  `If no answer with the links is recorded and no event was accepted, the caller very probably does not have them. They
-are still stored; give it the order id for \`GET /orders/{id}\`.
+  `If no answer with the links is recorded and no event was accepted, the caller very probably does not have them. Give it
+the order id for \`GET /orders/{id}\`.
 
 ## What is recorded, and how certain it is
 
@@ -95,19 +86,16 @@ are still stored; give it the order id for \`GET /orders/{id}\`.
 | the links themselves | when they are obtained, encrypted | \`SHOPWIRE_LINK_RETENTION_DAYS\` after the delivery; their fingerprints for good |
 | what operators did | in the commit of the action | for good |
 
-- A killed API process loses at most its last second of records; while the database is away, 10,000 entries wait in
-  each process. What is lost is counted by \`shopwire_evidence_lost_total\` and logged. An attempt that bought is listed
-  in any case, then with \`answer not recorded\`.
+- A killed API process loses at most its last second of records, counted by \`shopwire_evidence_lost_total\`. An attempt
+  that bought is listed in any case, then with \`answer not recorded\`.
 - \`caller was gone before the answer\`: the connection was closed before the whole answer was handed to the network.
   Otherwise it was handed over, which does not prove that it arrived.
 - A request that is refused before its body is known to be valid (400, 401, 403, 408, 413, 429) leaves no attempt; it
   is in the log of the API.
 - \`GET /orders/{id}\` and a replayed \`POST /orders\` of a key with \`orders:read\` carry links; \`GET /orders\` does not.
-- The address is the one that the API sees. Behind proxies, set \`SHOPWIRE_TRUSTED_PROXY_HOPS\`
-  ([configuration](configuration.md)). Of an IPv6 address the network (/64) is kept.
-- The application cannot change any of it, nor remove the last 30 days.
-
-[Decision 0021](decisions/0021-evidence-and-seals.md) has the reasons.`,
+- Behind proxies the address is right with \`SHOPWIRE_TRUSTED_PROXY_HOPS\`. Of an IPv6 address the network (/64) is kept.
+- The application cannot change any of it, nor remove the last 30 days
+  ([decision 0021](decisions/0021-evidence-and-seals.md)).`,
 ]
 
 let system: System

@@ -52,10 +52,7 @@ const INTRODUCTION = () => [
   'These secrets can be read. What is “sealed” is also encrypted with a key that is not in the database.',
   '',
   ...secrets(),
-  '## What a stolen login is refused',
-  '',
-  'A name is the function or trigger that refuses a login that has the right; any other login has no right, and PostgreSQL',
-  'refuses with `42501`.',
+  '## What a stolen login can do',
   '',
   ...refusals(),
   'With the login of the dashboard an intruder can still make a person a member, sign them in, and write audit rows in that',
@@ -73,22 +70,13 @@ interface Refusals {
 const readRefusals = () => JSON.parse(readFileSync('service/testing/refusals.json', 'utf8')) as Refusals
 
 function refusals(): string[] {
-  const { intrusions } = readRefusals()
-  const isFor = (logins: readonly (readonly [string, string])[]) => {
-    const refused = logins.filter(([, by]) => by !== 'no right' && by !== 'done')
-    const [, by] = refused[0] ?? []
-    return by === undefined
-      ? 'no login has the right'
-      : `\`${by}\` for ${refused.map(([login]) => login).join(', ')}`
-  }
-  const rows = Object.entries(intrusions).map(([attempt, by]) => {
-    const own = by.owner === 'done' ? ', except the owner of the tables' : ''
-    return { attempt, refused: `${isFor(Object.entries(by))}${own}` }
-  })
+  const tried = Object.entries(readRefusals().intrusions).filter(([, by]) =>
+    Object.entries(by).every(([login, how]) => login === 'owner' || how !== 'done'),
+  )
+  const named = (isOwners: boolean) =>
+    tried.flatMap(([attempt, { owner }]) => ((owner === 'done') === isOwners ? attempt : [])).join('; ')
   return [
-    ...[...Map.groupBy(rows, ({ refused }) => refused)].map(([refused, some]) =>
-      wrapped(`- To ${some.map(({ attempt }) => attempt).join('; ')}: ${refused}.`, '  '),
-    ),
+    wrapped(`No login can ${named(false)}. Only the owner of the tables can ${named(true)}.`),
     '',
   ]
 }
