@@ -4,7 +4,7 @@ import { faultOf } from '../../conformance/receiver.ts'
 import { attempt, run } from './command.ts'
 import { makeBackupImage, makeLaterReleases } from './engine.ts'
 import { eventually } from './eventually.ts'
-import { firstDay, firstOrder, SECRETS } from './first-day.ts'
+import { firstOperator, firstOrder, SECRETS } from './first-day.ts'
 import type { Given } from './image.ts'
 import { folderWithNpx } from './npx.ts'
 import { writeBlock } from './page.ts'
@@ -21,7 +21,7 @@ const WAY = { admin: './shopwire admin', writes: 'files/', reads: '', api: 'http
 const INSTALL: readonly (Step | string)[] = [
   { $: './shopwire init --image shopwire:0.1.0' },
   { $: './shopwire up' },
-  ...firstDay(WAY),
+  ...firstOperator(WAY),
 ]
 
 const BACKUPS: readonly (Step | string)[] = [

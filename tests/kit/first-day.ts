@@ -14,8 +14,8 @@ export interface Way {
   readonly api: string
 }
 
-/** From an empty store to a customer with a key: the same on every way of installing. */
-export function firstDay({ admin, writes, reads }: Way): readonly (Step | string)[] {
+/** The same on every way of installing. */
+export function firstOperator({ admin }: Way): readonly (Step | string)[] {
   return [
     `The first operator is you; the token is shown this once, and \`${admin}\` reads it from your home.`,
     { $: `${admin} operators add alex@example.com`, reads: { token: /swo_[\w-]+/ } },
@@ -23,7 +23,12 @@ export function firstDay({ admin, writes, reads }: Way): readonly (Step | string
       $: '(umask 077; mkdir -p ~/.config/shopwire; cat >~/.config/shopwire/operator-token)',
       types: 'token',
     },
-    `Something to sell: one item, and three links for its pool${reads === '' ? `. Commands read files from \`${writes}\`.` : '.'}`,
+  ]
+}
+
+/** From an empty store to a customer who buys; both events are accepted, and the books add up. */
+export function firstOrder({ admin, writes, reads, api }: Way): readonly Step[] {
+  return [
     {
       $: `cat >${writes}catalogue.csv <<'END'
 id,name,type,collection,price_cents
@@ -33,19 +38,12 @@ printf 'https://gift.example/%s\\n' one two three >${writes}links.txt`,
     },
     { $: `${admin} catalogue import ${reads}catalogue.csv --yes` },
     { $: `${admin} pool load ${ITEM} ${reads}links.txt` },
-    'The first customer, with a balance and a key. The secret is shown this once.',
     { $: `${admin} accounts create "Acme Bots"`, reads: { account: /acct_\w+/ } },
     { $: `${admin} accounts fund {account} 50.00 --reference wire-1` },
     {
       $: `${admin} keys create {account} --name production --scopes all`,
       reads: { key: /key_\w+/, secret: /Secret\s+(\S+)/ },
     },
-  ]
-}
-
-/** The customer stores the key, names a webhook receiver and buys; both events are accepted, and the books add up. */
-export function firstOrder({ admin, api }: Way): readonly Step[] {
-  return [
     {
       $: `npx @shopwire/cli profile add acme --base-url ${api}/v1 --key-id {key} --use`,
       types: 'secret',

@@ -3,7 +3,7 @@ import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createAuthority } from '@shopwire/engines'
 import { faultOf, type Receiver } from '../conformance/receiver.ts'
-import { firstDay, firstOrder, SECRETS } from './first-day.ts'
+import { firstOperator, firstOrder, SECRETS } from './first-day.ts'
 import { bootMachine } from './machine.ts'
 import { folderWithNpx } from './npx.ts'
 import { writeBlock } from './page.ts'
@@ -32,7 +32,7 @@ systemctl restart haproxy`,
 
 const WAY = { admin: 'shopwire-admin', writes: '/tmp/', reads: '/tmp/', api: 'https://api.example.com' }
 const FIRST_DAY: readonly Step[] = [
-  ...firstDay(WAY).filter((step) => typeof step !== 'string'),
+  ...firstOperator(WAY).filter((step) => typeof step !== 'string'),
   ...firstOrder(WAY),
 ]
 

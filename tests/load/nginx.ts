@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { codeBlocks, ROOT } from '@shopwire/test-kit/pages/code-blocks'
 import { type Certificate, freePort, until } from '@shopwire/test-kit/servers'
 
-/** The nginx of docs/self-hosting/network.md, started with the block of the page; only ports and paths are others. */
+/** The nginx of deploy/proxy/nginx.conf, started with that file; only ports and paths are others. */
 export interface Nginx {
   readonly port: number
   stop(): Promise<void>
@@ -16,8 +16,8 @@ export interface Nginx {
 export interface NginxOptions {
   readonly certificate: Certificate
   readonly apiPort: number
-  /** What a test changes in the block. */
-  readonly change?: (block: string) => string
+  /** What a test changes in the file. */
+  readonly change?: (file: string) => string
 }
 
 const PAGE = 'docs/self-hosting/network.md'
@@ -28,8 +28,8 @@ export async function startNginx({ certificate, apiPort, change }: NginxOptions)
   await writeFile(join(folder, 'api.pem'), certificate.cert)
   await writeFile(join(folder, 'api.key'), certificate.key, { mode: 0o600 })
   const port = await freePort()
-  const block = await readProxyBlock('nginx')
-  const server = (change?.(block) ?? block)
+  const file = await readFile(join(ROOT, 'deploy/proxy/nginx.conf'), 'utf8')
+  const server = (change?.(file) ?? file)
     .replace('127.0.0.1:8080', `127.0.0.1:${apiPort}`)
     .replace('listen 443', `listen 127.0.0.1:${port}`)
     .replaceAll('/etc/nginx/tls/', `${folder}/`)

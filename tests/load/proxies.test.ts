@@ -23,7 +23,7 @@ import { readProxyBlock, startNginx } from './nginx.ts'
 import { type Door, sendRaw } from './raw-answers.ts'
 import { HOSTILE_ADDRESS, startUpstreamJournal, type UpstreamJournal } from './upstream-journal.ts'
 
-/** nginx with the block of docs/self-hosting/network.md and HAProxy with deploy/proxy/haproxy.cfg, in front of a real API process. */
+/** nginx with deploy/proxy/nginx.conf and HAProxy with deploy/proxy/haproxy.cfg, in front of a real API process. */
 const CALLER = '127.0.0.2'
 const BALANCER = '127.0.0.5'
 const STRANGER = '127.0.0.6'

@@ -1,5 +1,4 @@
 export interface ChecklistItem {
-  readonly id: string
   readonly group: string
   readonly title: string
 }
@@ -9,7 +8,7 @@ export function checklistPage(items: readonly ChecklistItem[]): string {
   const groups = [...new Set(items.map(({ group }) => group))].flatMap((group) => [
     `## ${group}`,
     '',
-    ...items.filter((item) => item.group === group).map(({ id, title }) => `- \`${id}\`: ${title}`),
+    ...items.filter((item) => item.group === group).map(({ title }) => `- ${title}`),
     '',
   ])
   return [

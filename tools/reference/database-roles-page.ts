@@ -9,8 +9,6 @@ export function databaseRolesPage(): string {
   ].join('\n')
 }
 
-const ROLES_FILE = 'deploy/compose/postgres/roles.psql'
-
 const INTRODUCTION = () => [
   '# Database roles',
   '',
@@ -33,10 +31,9 @@ const INTRODUCTION = () => [
   '## Making the roles',
   '',
   'Once for a server, as a superuser; the installations with Compose and systemd do it by themselves:',
-  `\`psql --dbname=postgres --file=roles.psql\`, with \`${ROLES_FILE}\`:`,
   '',
-  '```sql',
-  readFileSync(ROLES_FILE, 'utf8').trim(),
+  '```sh',
+  'psql --dbname=postgres --file=deploy/compose/postgres/roles.psql',
   '```',
   '',
   'Then give each login that is used a password with `\\password shopwire_api` in psql, and run `shopwire-admin migrate`',

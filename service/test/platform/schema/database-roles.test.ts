@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SCHEMA } from '../../../src/installation.ts'
@@ -119,13 +118,6 @@ describe('threat 70: a role can do what service/schema/rights says and nothing e
       expect(await isAllowed(client, 'truncate transfers')).toBe(false)
       expect(await isAllowed(client, 'alter table transfers disable trigger all')).toBe(false)
     })
-  })
-
-  test('docs/database-roles.md shows the script that the compose install runs, whose logins stolen-roles.test.ts tries', () => {
-    const root = join(import.meta.dirname, '../../../..')
-    const page = readFileSync(join(root, 'docs/database-roles.md'), 'utf8')
-    const [, shown] = /^```sql\n(.*?)^```$/ms.exec(page) ?? []
-    expect(shown).toBe(readFileSync(join(root, 'deploy/compose/postgres/roles.psql'), 'utf8'))
   })
 })
 
