@@ -72,10 +72,7 @@ function refusals(): string[] {
   )
   const named = (isOwners: boolean) =>
     tried.flatMap(([attempt, { owner }]) => ((owner === 'done') === isOwners ? attempt : [])).join('; ')
-  return [
-    wrapped(`No login can ${named(false)}. Only the owner of the tables can ${named(true)}.`),
-    '',
-  ]
+  return [wrapped(`No login can ${named(false)}. Only the owner of the tables can ${named(true)}.`), '']
 }
 
 function secrets(): string[] {
