@@ -71,7 +71,7 @@ describe('each alert', () => {
 })
 
 test('how failures show: every row of the table names metrics that exist, and an alert with its runbook', async () => {
-  const page = await readFile(join(ROOT, 'e2e/README.md'), 'utf8')
+  const page = await readFile(join(ROOT, 'tests/README.md'), 'utf8')
   const [, section = ''] = page.split('| What happens | Metrics | Alert |')
   const [table = ''] = section.split('\n## ')
   const rows = [...table.matchAll(/^\| (?!---)(.*?) \| (.*?) \| (.*?) \|/gm)]

@@ -42,7 +42,7 @@ export async function proveImage({ engine, receiver }: Given) {
         `| conformance, from outside | ${conformance.passed} of ${conformance.checks} checks |`,
         `| ${stops.stops} × SIGTERM and start under ${stops.orders_per_s} orders/s | ${stops.orders} acknowledged orders, each in the database once; ${stops.lost} calls cut off and settled by the retry, ${stops.refused} refused with 503, ${stops.unreachable} not connected while the container was down; longest wait of a caller ${(stops.longest_wait_ms / 1000).toFixed(1)} s |`,
       ],
-      'proof/README.md',
+      'tests/README.md',
     )
     return { ...hardening, conformance, stops }
   } finally {

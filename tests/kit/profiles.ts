@@ -54,7 +54,7 @@ export async function proveProfiles({ engine }: Given) {
         '|---|---|',
         ...Object.entries(seen).map(([profile, what]) => `| \`${profile}\` | ${what} |`),
       ],
-      'proof/README.md',
+      'tests/README.md',
     )
     return seen
   } finally {
