@@ -21,6 +21,7 @@ import { sql } from '../src/platform/database/db.ts'
 import { verifyEncryptionKeys } from '../src/platform/encryption/key-checks.ts'
 import { createLog } from '../src/platform/observability/log.ts'
 import type { GuardedClient } from '../src/platform/outbound/guarded-client.ts'
+import { MAIL_QUEUE } from '../src/platform/outbound/mail-queue.ts'
 import { newId } from '../src/platform/text/ids.ts'
 import { Refusal } from '../src/platform/trouble.ts'
 import { mountAreas } from '../src/programs/dashboard-areas.ts'
@@ -264,7 +265,12 @@ export async function openPastStore({ env, apiUrl, workerUrl, actor, ...world }:
     },
 
     /** Mail from before this time is not sent: it reports what was long ago. */
-    dropMail: (before: Date) => worker.run(sql`delete from outgoing_mail where created_at < ${before}`),
+    dropMail: (before: Date) =>
+      worker.run(sql`
+        with dropped as (
+          delete from jobs where queue = ${MAIL_QUEUE} and created_at < ${before} returning subject
+        )
+        delete from outgoing_mail where id in (select subject from dropped)`),
 
     async close(): Promise<void> {
       await evidence.stop()

@@ -727,6 +727,9 @@ begin
      set url = 'https://erased.invalid/', set_by_name = case when set_by_name is not null then c_erased end
    where account_id = p_account_id;
   update key_last_uses set last_address = null where account_id = p_account_id;
+  delete from jobs
+   where queue = 'mail'
+     and subject in (select m.id from outgoing_mail m where m.account_id = p_account_id or m.to_address = any (v_emails));
   delete from people where id = any (v_people);
   delete from invitations where account_id = p_account_id;
   delete from invitations where email = any (v_emails) and (accepted_at is not null or withdrawn_at is not null or expires_at <= p_at);
@@ -2060,7 +2063,7 @@ CREATE TABLE shopwire.items (
 );
 
 CREATE TABLE shopwire.jobs (
-    account_id text NOT NULL COLLATE pg_catalog."C",
+    account_id text COLLATE pg_catalog."C",
     queue text NOT NULL COLLATE pg_catalog."C",
     subject text NOT NULL COLLATE pg_catalog."C",
     run_at timestamp with time zone NOT NULL,
@@ -2291,14 +2294,8 @@ CREATE TABLE shopwire.outgoing_mail (
     account_id text COLLATE pg_catalog."C",
     to_address text NOT NULL,
     subject text NOT NULL,
-    body_sealed bytea,
-    body_kek_id text,
-    created_at timestamp with time zone NOT NULL,
-    attempts integer DEFAULT 0 NOT NULL,
-    next_at timestamp with time zone NOT NULL,
-    sent_at timestamp with time zone,
-    failed_at timestamp with time zone,
-    CONSTRAINT outgoing_mail_body CHECK (((body_sealed IS NULL) = (body_kek_id IS NULL))),
+    body_sealed bytea NOT NULL,
+    body_kek_id text NOT NULL,
     CONSTRAINT outgoing_mail_subject_check CHECK (((char_length(subject) >= 1) AND (char_length(subject) <= 200))),
     CONSTRAINT outgoing_mail_to_address_check CHECK (((char_length(to_address) >= 3) AND (char_length(to_address) <= 254)))
 );
@@ -3189,10 +3186,6 @@ CREATE INDEX orders_by_time ON shopwire.orders USING btree (created_at);
 
 CREATE INDEX orders_cancelled ON shopwire.orders USING btree (account_id, id) WHERE (cancelled_at IS NOT NULL);
 
-CREATE INDEX outgoing_mail_created ON shopwire.outgoing_mail USING btree (created_at);
-
-CREATE INDEX outgoing_mail_due ON shopwire.outgoing_mail USING btree (next_at) WHERE ((sent_at IS NULL) AND (failed_at IS NULL));
-
 CREATE INDEX passkeys_person ON shopwire.passkeys USING btree (person_id);
 
 CREATE INDEX payment_events_due ON shopwire.payment_events USING btree (next_at) WHERE (state = 'received'::text);
@@ -3456,7 +3449,9 @@ ALTER TABLE shopwire.account_days ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE shopwire.accounts ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY adds_deliveries_only ON shopwire.jobs AS RESTRICTIVE FOR INSERT TO shopwire_api_rights, shopwire_dashboard WITH CHECK ((queue = 'deliver'::text));
+CREATE POLICY adds_deliveries_and_mail_only ON shopwire.jobs AS RESTRICTIVE FOR INSERT TO shopwire_dashboard WITH CHECK ((queue = ANY (ARRAY['deliver'::text, 'mail'::text])));
+
+CREATE POLICY adds_deliveries_only ON shopwire.jobs AS RESTRICTIVE FOR INSERT TO shopwire_api_rights WITH CHECK ((queue = 'deliver'::text));
 
 ALTER TABLE shopwire.alert_addresses ENABLE ROW LEVEL SECURITY;
 
@@ -3555,6 +3550,8 @@ CREATE POLICY keys_of_dashboard ON shopwire.own_keys TO shopwire_dashboard USING
 ALTER TABLE shopwire.link_reads ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE shopwire.links_kept_longer ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY mail ON shopwire.jobs FOR INSERT TO shopwire_dashboard WITH CHECK (((queue = 'mail'::text) AND (account_id IS NULL)));
 
 ALTER TABLE shopwire.memberships ENABLE ROW LEVEL SECURITY;
 
@@ -4312,6 +4309,7 @@ GRANT UPDATE(revision) ON TABLE shopwire.items TO shopwire_worker_rights;
 GRANT SELECT,DELETE ON TABLE shopwire.jobs TO shopwire_api_rights;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.jobs TO shopwire_dashboard;
 GRANT SELECT ON TABLE shopwire.jobs TO shopwire_functions;
+GRANT DELETE ON TABLE shopwire.jobs TO shopwire_maintenance;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.jobs TO shopwire_operator_rights;
 GRANT SELECT ON TABLE shopwire.jobs TO shopwire_readonly_rights;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.jobs TO shopwire_worker_rights;
@@ -4321,9 +4319,11 @@ GRANT INSERT(account_id) ON TABLE shopwire.jobs TO shopwire_functions;
 
 GRANT INSERT(queue) ON TABLE shopwire.jobs TO shopwire_api_rights;
 GRANT INSERT(queue) ON TABLE shopwire.jobs TO shopwire_functions;
+GRANT SELECT(queue) ON TABLE shopwire.jobs TO shopwire_maintenance;
 
 GRANT INSERT(subject) ON TABLE shopwire.jobs TO shopwire_api_rights;
 GRANT INSERT(subject) ON TABLE shopwire.jobs TO shopwire_functions;
+GRANT SELECT(subject) ON TABLE shopwire.jobs TO shopwire_maintenance;
 
 GRANT INSERT(run_at),UPDATE(run_at) ON TABLE shopwire.jobs TO shopwire_api_rights;
 GRANT INSERT(run_at),UPDATE(run_at) ON TABLE shopwire.jobs TO shopwire_functions;
@@ -4548,9 +4548,10 @@ GRANT UPDATE(cancel_reason) ON TABLE shopwire.orders TO shopwire_worker_rights;
 
 GRANT DELETE ON TABLE shopwire.outgoing_mail TO shopwire_maintenance;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.outgoing_mail TO shopwire_operator_rights;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.outgoing_mail TO shopwire_worker_rights;
+GRANT SELECT,INSERT,DELETE ON TABLE shopwire.outgoing_mail TO shopwire_worker_rights;
 
 GRANT INSERT(id) ON TABLE shopwire.outgoing_mail TO shopwire_dashboard;
+GRANT SELECT(id) ON TABLE shopwire.outgoing_mail TO shopwire_maintenance;
 GRANT SELECT(id) ON TABLE shopwire.outgoing_mail TO shopwire_readonly_rights;
 
 GRANT INSERT(account_id) ON TABLE shopwire.outgoing_mail TO shopwire_dashboard;
@@ -4569,18 +4570,6 @@ GRANT INSERT(body_sealed) ON TABLE shopwire.outgoing_mail TO shopwire_dashboard;
 GRANT SELECT(body_kek_id) ON TABLE shopwire.outgoing_mail TO shopwire_api_rights;
 GRANT INSERT(body_kek_id) ON TABLE shopwire.outgoing_mail TO shopwire_dashboard;
 GRANT SELECT(body_kek_id) ON TABLE shopwire.outgoing_mail TO shopwire_readonly_rights;
-
-GRANT INSERT(created_at) ON TABLE shopwire.outgoing_mail TO shopwire_dashboard;
-GRANT SELECT(created_at) ON TABLE shopwire.outgoing_mail TO shopwire_readonly_rights;
-
-GRANT SELECT(attempts) ON TABLE shopwire.outgoing_mail TO shopwire_readonly_rights;
-
-GRANT INSERT(next_at) ON TABLE shopwire.outgoing_mail TO shopwire_dashboard;
-GRANT SELECT(next_at) ON TABLE shopwire.outgoing_mail TO shopwire_readonly_rights;
-
-GRANT SELECT(sent_at) ON TABLE shopwire.outgoing_mail TO shopwire_readonly_rights;
-
-GRANT SELECT(failed_at) ON TABLE shopwire.outgoing_mail TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT ON TABLE shopwire.own_keys TO shopwire_dashboard;
 GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.own_keys TO shopwire_operator_rights;

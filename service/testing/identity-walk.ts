@@ -6,13 +6,11 @@ import { teamArea } from '../src/dashboard/team/team.ts'
 import { createOperator } from '../src/operations/operator.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import type { Keyring } from '../src/platform/encryption/encryption.ts'
-import { createLog } from '../src/platform/observability/log.ts'
-import { createMailSender, deleteOldMail } from '../src/platform/outbound/mail.ts'
-import { createMetrics } from '../src/programs/metrics.ts'
 import { deleteExpired } from '../src/sessions/session-store.ts'
 import { createAuthenticator } from './authenticator.ts'
 import type { TestDatabase } from './database.ts'
 import { enrolTotp, ORIGIN, openIdentity, PASSWORD, type TestBrowser, totpCode } from './identity.ts'
+import { sendDueMail } from './send-mail.ts'
 
 const MINUTE_MS = 60_000
 const MONTH_MS = 31 * 86_400_000
@@ -127,21 +125,15 @@ export async function walkIdentity(on: { database: TestDatabase; keyring: Keyrin
 
   // Mail, and what is removed after its time.
   const texts: string[] = []
-  const clock = { nowMs: () => identity.nowMs() }
-  const log = createLog('silent')
-  const send = createMailSender({
+  await sendDueMail({
     db: database.worker,
     keyring,
-    clock,
-    log,
-    metrics: createMetrics('test'),
     async send({ to, text }) {
       texts.push(text)
       if (to === 'shown@example.com')
         throw Object.assign(new Error('refused'), { code: 'EENVELOPE', responseCode: 550 })
     },
   })
-  while ((await send()) > 0);
   const confirmation = texts.find((text) => text.includes('/confirm-alerts#'))
   await identity.browser().call('confirmAlertAddress', { token: tokenIn(confirmation ?? '') })
   await alerts.removeAlertAddress(call({ email: 'books@example.com' }))
@@ -150,7 +142,6 @@ export async function walkIdentity(on: { database: TestDatabase; keyring: Keyrin
   await identity.browser().call('resetPassword', { token: tokenIn(reset ?? ''), password: PASSWORD })
   const verification = texts.find((text) => text.includes('/verify-email#'))
   await identity.browser().call('verifyEmail', { token: tokenIn(verification ?? '') })
-  await deleteOldMail(database.worker, identity.nowMs() + MONTH_MS)
   await deleteExpired(database.worker, identity.nowMs() + MONTH_MS)
 }
 

@@ -456,6 +456,13 @@ const plants: readonly Plant[] = [
     id: `'whe_planted'`,
   },
   {
+    rule: 'W10',
+    wrong: 'a mail without a job',
+    sql: `insert into outgoing_mail (id, to_address, subject, body_sealed, body_kek_id)
+          values ('mail_planted', 'ada@example.com', 'Hello', '', 'k1')`,
+    id: `'mail_planted'`,
+  },
+  {
     rule: 'S02',
     wrong: 'a link stored unencrypted in its order',
     sql: `update order_links set link_sealed = 'v1 https://gift.example/open' where order_id = ${DELIVERED} and unit = 1`,

@@ -465,7 +465,7 @@ const WEBHOOKS: Dashboard = {
               'sum by (queue, outcome) (rate(shopwire_jobs_ended_total[$__rate_interval])) > 0',
             ),
           ],
-          '"failed" is a fault of ours. "lease_lost": the worker did not run for ten seconds.',
+          '"failed" is a fault of ours, or of the mail server. "lease_lost": the worker did not run for ten seconds.',
           { unit: 'ops' },
         ),
         lines(
@@ -496,8 +496,8 @@ const WEBHOOKS: Dashboard = {
         ),
         lines(
           'Mail',
-          [series('waiting', 'max(shopwire_mail_waiting)', 'main')],
-          'Neither sent nor given up.',
+          [series('{{state}}', 'max by (state) (shopwire_queue_jobs{queue="mail"})')],
+          'What is neither sent nor given up, by the state of its job.',
           {
             unit: 'short',
             width: 8,
@@ -527,8 +527,8 @@ const DATABASE: Dashboard = {
         ),
         figure(
           'Oldest due job',
-          'max(shopwire_queue_oldest_due_seconds)',
-          'For how long it has been waiting for a worker.',
+          'max(shopwire_queue_oldest_due_seconds{queue!="mail"})',
+          'For how long it has been waiting for a worker, mail aside.',
           { unit: 's', warnFrom: 5, badFrom: 60 },
         ),
         figure(

@@ -1,4 +1,4 @@
--- Platform: the audit log, keys, the identity of the database, and outgoing mail. `jobs`, which belong to accounts, are in 0004.
+-- Platform: the audit log, keys, the identity of the database, and outgoing mail. `jobs`, most of which belong to accounts, are in 0004.
 --
 -- The owner of the database runs migrations. Each process works as a member of one role, and has only the rights in
 -- service/schema/rights, which are granted after the tables and the functions. Row-level security narrows them: in every table of
@@ -130,28 +130,17 @@ create table worker_heartbeats (
   stopped_at timestamptz
 );
 
--- Mail waiting to be sent, written in the transaction of what it reports. Bodies are sealed, because some contain a one-time link.
--- They are erased when the mail was sent or given up.
+-- Mail waiting to be sent, written with its job in the transaction of what it reports. Bodies are sealed, because some contain a one-time
+-- link. The row goes with its job when the mail was handed over or given up.
 create table outgoing_mail (
   id text collate "C" primary key,
   -- The account it is about; null for mail about a person.
   account_id text collate "C",
   to_address text not null check (char_length(to_address) between 3 and 254),
   subject text not null check (char_length(subject) between 1 and 200),
-  body_sealed bytea,
-  body_kek_id text,
-  created_at timestamptz not null,
-  attempts integer not null default 0,
-  -- When to try next. A sender postpones it before it tries, so that another sender takes over if it dies.
-  next_at timestamptz not null,
-  sent_at timestamptz,
-  failed_at timestamptz,
-  constraint outgoing_mail_body check ((body_sealed is null) = (body_kek_id is null))
+  body_sealed bytea not null,
+  body_kek_id text not null
 );
-
-create index outgoing_mail_due on outgoing_mail (next_at) where sent_at is null and failed_at is null;
--- For removing mail that was sent or given up long ago.
-create index outgoing_mail_created on outgoing_mail (created_at);
 
 alter table outgoing_mail enable row level security;
 create policy all_accounts on outgoing_mail

@@ -2,7 +2,8 @@
 
 -- Work to be done after a commit, written in that commit. See docs/decisions/0009.
 create table jobs (
-  account_id text collate "C" not null references balances (account_id),
+  -- Null: of no account, as mail is.
+  account_id text collate "C" references balances (account_id),
   queue text collate "C" not null,
   -- What the job is about, such as an order's id. One job per queue and subject.
   subject text collate "C" not null,
@@ -42,10 +43,13 @@ create policy all_accounts on jobs
      shopwire_maintenance
   using (true);
 create policy own_account on jobs to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
--- The dashboard wakes the delivery of events. It cannot give the worker any other work.
--- The API does the same when it queues tests of an endpoint. Both may read the jobs of orders, which show the waiting orders.
-create policy adds_deliveries_only on jobs as restrictive for insert to shopwire_api_rights, shopwire_dashboard
+create policy mail on jobs for insert to shopwire_dashboard with check (queue = 'mail' and account_id is null);
+-- The dashboard wakes the delivery of events and queues mail. It cannot give the worker any other work.
+-- The API queues tests of an endpoint. Both may read the jobs of orders, which show the waiting orders.
+create policy adds_deliveries_only on jobs as restrictive for insert to shopwire_api_rights
   with check (queue = 'deliver');
+create policy adds_deliveries_and_mail_only on jobs as restrictive for insert to shopwire_dashboard
+  with check (queue in ('deliver', 'mail'));
 create policy changes_deliveries_only on jobs as restrictive for update to shopwire_api_rights, shopwire_dashboard
   using (queue = 'deliver');
 create policy removes_deliveries_only on jobs as restrictive for delete to shopwire_api_rights, shopwire_dashboard

@@ -1,11 +1,12 @@
 import { FULFIL_QUEUE } from '../orders/fulfilment/fulfil-queue.ts'
 import { type MetricRegistry, WORKER } from '../platform/observability/metric-registry.ts'
+import { MAIL_QUEUE } from '../platform/outbound/mail-queue.ts'
 import { DELIVER_QUEUE } from '../webhooks/endpoint.ts'
 
 export type OperationsMetrics = ReturnType<typeof operationsMetrics>
 
 /** All queues that workers take jobs from. */
-export const QUEUES = [FULFIL_QUEUE, DELIVER_QUEUE] as const
+export const QUEUES = [FULFIL_QUEUE, DELIVER_QUEUE, MAIL_QUEUE] as const
 
 export const OPERATIONS_STATEMENTS = { storeFigures: 'store_figures' } as const
 

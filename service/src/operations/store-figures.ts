@@ -4,6 +4,7 @@ import type { OrderMetrics } from '../orders/metrics.ts'
 import { type Db, type Queryable, sql, timed } from '../platform/database/db.ts'
 import { JOB_STATES, type JobMetrics, type JobState } from '../platform/jobs/job-metrics.ts'
 import type { Log } from '../platform/observability/log.ts'
+import { MAIL_QUEUE } from '../platform/outbound/mail-queue.ts'
 import type { OutboundMetrics } from '../platform/outbound/outbound-metrics.ts'
 import { SUPPLIER_NAMES_MAX, type SupplyMetrics } from '../supply/metrics.ts'
 import { DELIVER_QUEUE } from '../webhooks/endpoint.ts'
@@ -36,7 +37,7 @@ type FigureMetrics = OperationsMetrics &
   Pick<FundingMetrics, 'paymentReviews' | 'paymentsReconciled'> &
   Pick<JobMetrics, 'queueJobs' | 'queueOldestDue'> &
   Pick<OrderMetrics, 'ordersWaiting' | 'ordersOldestWaiting' | 'ordersDeliveredByHand' | 'refunds'> &
-  Pick<OutboundMetrics, 'mailWaiting' | 'mailOldestWaiting'> &
+  Pick<OutboundMetrics, 'mailOldestWaiting'> &
   Pick<SupplyMetrics, 'poolsLowNow' | 'poolsEmpty' | 'supplierUnsettled' | 'supplierOldestUnsettled'> &
   Pick<WebhookMetrics, 'webhookEndpointsFailing'>
 
@@ -89,7 +90,6 @@ export function exposeStoreFigures({
   metrics.supplierOldestUnsettled.from(() =>
     suppliersOf(fresh()).map(({ supplier, oldest_s }) => [{ supplier }, oldest_s] as const),
   )
-  metrics.mailWaiting.from(() => fresh()?.mail_waiting)
   metrics.mailOldestWaiting.from(() => fresh()?.oldest_mail_s)
   metrics.nonces.from(() => fresh()?.nonces)
   metrics.noncesBytes.from(() => fresh()?.nonces_bytes)
@@ -165,7 +165,6 @@ interface Figures {
   readonly pools_low: number
   readonly pools_empty: number
   readonly suppliers: readonly SupplierFigures[]
-  readonly mail_waiting: number
   readonly oldest_mail_s: number
   readonly nonces: number
   readonly nonces_bytes: number
@@ -243,7 +242,7 @@ export const readFigures = (db: Queryable) =>
                                                          else 0
                                                        end))
                        from grouped g), '[]') as jobs,
-           o.orders_waiting, o.oldest_order_s, p.pools_low, p.pools_empty, m.mail_waiting, m.oldest_mail_s,
+           o.orders_waiting, o.oldest_order_s, p.pools_low, p.pools_empty, m.oldest_mail_s,
            coalesce((select json_agg(s order by s.supplier)
                        from (select u.name as supplier, coalesce(r.unsettled, 0) as unsettled,
                                     coalesce(greatest(extract(epoch from c.now - r.oldest_at), 0), 0) as oldest_s
@@ -275,11 +274,10 @@ export const readFigures = (db: Queryable) =>
                         count(*) filter (where pool_left = 0 and source = 'pool') as pools_empty
                    from item_supply
                   where source <> 'hand') p
-     cross join (select count(*) as mail_waiting,
-                        coalesce(greatest(extract(epoch from clock_timestamp() - min(created_at)), 0), 0)::float8 as oldest_mail_s
-                   from outgoing_mail
-                  where sent_at is null
-                    and failed_at is null) m
+     cross join (select coalesce(greatest(extract(epoch from clock_timestamp() - min(created_at)), 0), 0)::float8 as oldest_mail_s
+                   from jobs
+                  where queue = ${MAIL_QUEUE}
+                    and dead_at is null) m
       left join lateral (select finished_at, violated
                            from verify_runs
                           order by id desc

@@ -67,7 +67,7 @@ export async function readStoreStatus(db: Db) {
     }),
     refund_rule: heldOf(refund_rule),
     removals_held: removals.filter(({ held_at }) => held_at !== null).map(({ kind }) => kind),
-    mail: { waiting: figures.mail_waiting, oldest_s: figures.oldest_mail_s },
+    mail: { oldest_s: figures.oldest_mail_s },
     payment_reviews: figures.payment_reviews,
     /** Null: never. */
     verified: verified

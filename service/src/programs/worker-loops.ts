@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { deleteOldUsage, USAGE_DELETE_CHUNK, USAGE_KEPT_DAYS } from '../access/key-usage.ts'
 import { selectRevision } from '../catalogue/queries.ts'
 import type { Config } from '../config/config.ts'
-import { mustMailBeEncrypted } from '../config/transport.ts'
 import { closeAccountDays } from '../ledger/account-days.ts'
 import { sealNext } from '../operations/seals/sealer.ts'
 import { createBacklogCounter } from '../orders/fulfilment/backlog.ts'
@@ -12,7 +11,6 @@ import { ERASE_CHUNK, eraseOldLinks } from '../orders/links/link-retention.ts'
 import { deleteOldEvidence, EVIDENCE_CHUNK } from '../orders/placing/evidence.ts'
 import { createReplicationWatch } from '../platform/database/replication-watch.ts'
 import { createSnapshotWatch } from '../platform/database/snapshot-watch.ts'
-import { createMailSender, deleteOldMail, smtpSender } from '../platform/outbound/mail.ts'
 import { createPublicAddressWatch } from '../platform/outbound/public-addresses.ts'
 import { every, type Repeating } from '../platform/process/every.ts'
 import { deleteExpired } from '../sessions/session-store.ts'
@@ -45,13 +43,11 @@ export function repeatedWork(
     'confirmed database': isConfirmed,
     'trusted time': () => isConfirmed() && isTimeTrusted(),
   }
-  const smtp = smtpOf(config)
   const money = moneyLoops(config, deps)
   const loops = [
     ...orderLoops(deps),
     ...watchLoops(config, deps),
     ...retentionLoops(config, deps),
-    ...mailLoops(deps, smtp),
     ...ledgerLoops(deps),
     ...money.loops,
   ]
@@ -71,7 +67,6 @@ export function repeatedWork(
     },
     async stop() {
       await Promise.all(running.map((one) => one.stop()))
-      smtp?.close()
     },
   }
 }
@@ -225,30 +220,12 @@ function retentionLoops(config: Config, { db, clock, removals }: LoopDeps): Loop
       async (before) => (await deleteOldUsage(db, before)) === USAGE_DELETE_CHUNK,
       'the usage of keys past its retention time could not be removed',
     ),
-  ]
-}
-
-function mailLoops({ db, keyring, clock, log, metrics }: LoopDeps, smtp: ReturnType<typeof smtpOf>): Loop[] {
-  const sendDueMail = createMailSender({ db, keyring, clock, log, metrics, send: smtp?.send })
-  return [
     {
-      name: 'mail',
-      everyMs: 1_000,
-      needs: 'confirmed database',
-      async work(mayGoOn) {
-        while (mayGoOn() && (await sendDueMail()) > 0);
-      },
-      failure: 'mail could not be read from the database',
-    },
-    {
-      name: 'mail retention',
+      name: 'session retention',
       everyMs: 3_600_000,
       needs: 'trusted time',
-      async work(mayGoOn) {
-        while (mayGoOn() && (await deleteOldMail(db, clock.nowMs())) > 0) await sleep(RETENTION_PAUSE_MS)
-        await deleteExpired(db, clock.nowMs())
-      },
-      failure: 'old mail and ended sessions could not be removed',
+      work: () => deleteExpired(db, clock.nowMs()),
+      failure: 'ended sessions could not be removed',
     },
   ]
 }
@@ -275,10 +252,4 @@ function ledgerLoops({ db, clock, isLeader }: LoopDeps): Loop[] {
       failure: 'transfers and audit rows could not be sealed',
     },
   ]
-}
-
-function smtpOf(config: Config) {
-  const { SHOPWIRE_SMTP_URL: url, SHOPWIRE_MAIL_FROM: from = '' } = config
-  if (url === undefined) return undefined
-  return smtpSender(url, from, { mustEncrypt: mustMailBeEncrypted(url, config) })
 }

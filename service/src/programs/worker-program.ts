@@ -8,7 +8,7 @@ import { systemClock } from '../platform/clock.ts'
 import { type IdentityWatch, watchDatabaseIdentity } from '../platform/database/database-identity.ts'
 import { verifyEncryptionKeys } from '../platform/encryption/key-checks.ts'
 import { createDatabaseTime } from '../platform/jobs/clock-watch.ts'
-import { createJobRunner, type JobRunnerOptions } from '../platform/jobs/job-runner.ts'
+import { createJobRunner, type JobRunner, type JobRunnerOptions } from '../platform/jobs/job-runner.ts'
 import { createRemovalLimit } from '../platform/jobs/removal-limit.ts'
 import {
   deleteOldHeartbeats,
@@ -28,6 +28,7 @@ import { createDelivery } from '../webhooks/deliver.ts'
 import type { DeliverDeps } from '../webhooks/delivery-deps.ts'
 import { DELIVER_QUEUE } from '../webhooks/endpoint.ts'
 import { keepJournal } from './journal-wiring.ts'
+import { mailRunner } from './mail-wiring.ts'
 import type { Part, ProgramDeps } from './run-program.ts'
 import { networksOf, openKeyringFrom } from './wiring.ts'
 import { repeatedWork } from './worker-loops.ts'
@@ -80,6 +81,8 @@ export function createWorker(config: Config, deps: ProgramDeps, parts: WorkerPar
     openClient: parts.openClient ?? clients.open,
     trace: traces?.delivery,
   })
+  const mail = mailRunner(config, { ...deps, keyring, identity })
+  const runners: readonly JobRunner[] = [orders, deliveries, ...mail.runners]
   const presence = reportPresence(deps, newId('wrk', clock.nowMs()))
   const repeated = repeatedWork(config, {
     db,
@@ -94,14 +97,8 @@ export function createWorker(config: Config, deps: ProgramDeps, parts: WorkerPar
     measureTime: clock.measure,
     isLeader: presence.isLeader,
   })
-  metrics.workerSlots.from(() => [
-    [{ queue: FULFIL_QUEUE }, config.SHOPWIRE_WORKER_ORDERS],
-    [{ queue: DELIVER_QUEUE }, config.SHOPWIRE_WORKER_ENDPOINTS],
-  ])
-  metrics.workerSlotsInUse.from(() => [
-    [{ queue: FULFIL_QUEUE }, orders.running()],
-    [{ queue: DELIVER_QUEUE }, deliveries.running()],
-  ])
+  metrics.workerSlots.from(() => runners.map(({ queue, concurrency }) => [{ queue }, concurrency]))
+  metrics.workerSlotsInUse.from(() => runners.map(({ queue, running }) => [{ queue }, running()]))
 
   return {
     async open(until) {
@@ -112,8 +109,7 @@ export function createWorker(config: Config, deps: ProgramDeps, parts: WorkerPar
       await journal.open(until)
       await until('database', presence.beat)
       await until('database', async () => void (await deleteOldHeartbeats(db)))
-      orders.start()
-      deliveries.start()
+      for (const runner of runners) runner.start()
       repeated.start()
       presence.start()
     },
@@ -124,11 +120,12 @@ export function createWorker(config: Config, deps: ProgramDeps, parts: WorkerPar
         name: 'finish jobs',
         run: async () => {
           const patienceMs = config.SHOPWIRE_SHUTDOWN_MS * PATIENCE
-          await Promise.all([orders.stop(patienceMs), deliveries.stop(patienceMs)])
+          await Promise.all(runners.map((runner) => runner.stop(patienceMs)))
         },
       },
       { name: 'report the stop', run: () => presence.reportStop() },
       { name: 'close connections to receivers', run: () => clients.close() },
+      { name: 'close connections to the mail server', run: async () => mail.close() },
       { name: 'stop repeated work', run: () => repeated.stop() },
       { name: 'close the journal of sold links', run: () => journal.stop() },
       { name: 'stop watching the identity of the database', run: () => identity.stop() },

@@ -167,5 +167,5 @@ async function newSigningSecret(
 
 async function end(tx: Tx, endpoint: EndpointRow, nowMs: number) {
   await endEndpoint(tx, endpoint, new Date(nowMs))
-  await dropJob(tx, endpoint.account_id, DELIVER_QUEUE, endpoint.id)
+  await dropJob(tx, DELIVER_QUEUE, endpoint.id)
 }

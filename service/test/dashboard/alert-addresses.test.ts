@@ -5,11 +5,9 @@ import type { Member } from '../../src/dashboard/member.ts'
 import { alertAddressArea } from '../../src/dashboard/money/alert-addresses.ts'
 import { ALERT_LINK_VALID_MS } from '../../src/funding/alert-addresses.ts'
 import { systemClock } from '../../src/platform/clock.ts'
-import { createLog } from '../../src/platform/observability/log.ts'
-import { createMailSender } from '../../src/platform/outbound/mail.ts'
-import { createMetrics } from '../../src/programs/metrics.ts'
 import { ORIGIN, openIdentity, type TestIdentity } from '../../testing/identity.ts'
 import { callAs, memberOf, signIn } from '../../testing/member.ts'
+import { sendDueMail } from '../../testing/send-mail.ts'
 
 const NAME = 'URGENT: your parcel is held, pay at evil.example/pay'
 const DAY_MS = 86_400_000
@@ -39,15 +37,11 @@ const remove = (member: Member, email: string) => callAs(member, area.removeAler
 /** What has been sent since the last call. */
 async function mails() {
   const sent: { to: string; subject: string; text: string }[] = []
-  const send = createMailSender({
+  await sendDueMail({
     db: identity.database.worker,
     keyring: identity.keyring,
-    clock: { nowMs: () => identity.nowMs() + 1_000 },
-    log: createLog('silent'),
-    metrics: createMetrics('test'),
     send: async (mail) => void sent.push(mail),
   })
-  while ((await send()) > 0);
   return sent
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { assertOwnRole } from '../../src/dashboard/team/own-role.ts'
 import { inAccount } from '../../src/platform/database/account-scope.ts'
-import { type Db, sql, statement } from '../../src/platform/database/db.ts'
+import { type Db, type Statement, sql, statement } from '../../src/platform/database/db.ts'
 import { asSuperuser } from '../../testing/database.ts'
 import type { Shop } from '../../testing/shop.ts'
 import { openTwoAccounts, type TwoAccounts } from '../../testing/two-accounts.ts'
@@ -162,22 +162,41 @@ test('no row can be inserted into another account, whatever the table', async ()
   }
 })
 
-test('mail is queued about the own account or a person, and never read, changed or marked as sent', async () => {
+test('mail is queued about the own account or a person, and never read, changed or removed', async () => {
   const mail = (account_id: string | null) => sql`
-    insert into outgoing_mail (id, account_id, to_address, subject, created_at, next_at)
-    values (${`mail_${randomUUID()}`}, ${account_id}, 'ada@example.com', 'Hello', now(), now())`
+    insert into outgoing_mail (id, account_id, to_address, subject, body_sealed, body_kek_id)
+    values (${`mail_${randomUUID()}`}, ${account_id}, 'ada@example.com', 'Hello', '', 'k1')`
   expect(await inAccount(dashboard, shop.account.id, (tx) => tx.run(mail(shop.account.id)))).toBe(1)
   expect(await dashboard.run(mail(null))).toBe(1)
   for (const write of [
     sql`select id from outgoing_mail`,
-    sql`update outgoing_mail set next_at = now()`,
+    sql`update outgoing_mail set to_address = 'eve@example.com'`,
     sql`delete from outgoing_mail`,
-    sql`insert into outgoing_mail (id, sent_at) values ('mail_x', now())`,
-    sql`insert into outgoing_mail (id, attempts) values ('mail_x', 99)`,
   ]) {
     const code = await codeOf(inAccount(dashboard, shop.account.id, (tx) => tx.run(write)))
     expect([write.text, code]).toEqual([write.text, '42501'])
   }
+})
+
+test('of jobs without an account, those of mail are added, and none is read, changed or removed', async () => {
+  const run = (of: Statement) => inAccount(dashboard, shop.account.id, (tx) => tx.run(of))
+  const add = (queue: string, account_id: string | null) =>
+    run(sql`
+      insert into jobs (account_id, queue, subject, run_at, created_at)
+      values (${account_id}, ${queue}, ${randomUUID()}, now(), now())`)
+  expect(await add('mail', null)).toBe(1)
+  for (const [queue, account_id] of [
+    ['deliver', null],
+    ['fulfil', null],
+    ['fulfil', shop.account.id],
+  ] as const)
+    expect([queue, await codeOf(add(queue, account_id))]).toEqual([queue, '42501'])
+  for (const touch of [
+    sql`select subject from jobs where queue = 'mail'`,
+    sql`update jobs set run_at = 'infinity' where queue = 'mail'`,
+    sql`delete from jobs where queue = 'mail'`,
+  ])
+    expect([touch.text, await run(touch)]).toEqual([touch.text, 0])
 })
 
 test('no row of another account can be changed, and none be given to another account, whatever the column', async () => {

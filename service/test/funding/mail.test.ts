@@ -5,10 +5,8 @@ import { createOperator } from '../../src/operations/operator.ts'
 import { systemClock as clock } from '../../src/platform/clock.ts'
 import { inAccount } from '../../src/platform/database/account-scope.ts'
 import { sql } from '../../src/platform/database/db.ts'
-import { createLog } from '../../src/platform/observability/log.ts'
-import { createMailSender } from '../../src/platform/outbound/mail.ts'
-import { createMetrics } from '../../src/programs/metrics.ts'
 import { openTestDatabase, type TestDatabase } from '../../testing/database.ts'
+import { sendDueMail } from '../../testing/send-mail.ts'
 import { testKeyring } from '../../testing/shop.ts'
 
 let database: TestDatabase
@@ -21,16 +19,7 @@ afterAll(() => database.close())
 
 async function sendAll() {
   sent.length = 0
-  const send = async (mail: (typeof sent)[number]) => void sent.push(mail)
-  const sender = createMailSender({
-    db: database.worker,
-    keyring,
-    clock,
-    log: createLog('silent'),
-    metrics: createMetrics('test'),
-    send,
-  })
-  while ((await sender()) > 0);
+  await sendDueMail({ db: database.worker, keyring, send: async (mail) => void sent.push(mail) })
   return sent.map(({ to, subject }) => [to, subject]).sort()
 }
 

@@ -50,6 +50,9 @@ begin
      set url = 'https://erased.invalid/', set_by_name = case when set_by_name is not null then c_erased end
    where account_id = p_account_id;
   update key_last_uses set last_address = null where account_id = p_account_id;
+  delete from jobs
+   where queue = 'mail'
+     and subject in (select m.id from outgoing_mail m where m.account_id = p_account_id or m.to_address = any (v_emails));
   delete from people where id = any (v_people);
   delete from invitations where account_id = p_account_id;
   delete from invitations where email = any (v_emails) and (accepted_at is not null or withdrawn_at is not null or expires_at <= p_at);

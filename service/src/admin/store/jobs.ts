@@ -17,7 +17,7 @@ export function jobCommands(program: Command, context: CommandContext): void {
       const dead = await context.reads().listDeadLetters(limit)
       print(command, context, { dead }, () =>
         table(
-          ['ORDER OR ENDPOINT', 'QUEUE', 'ACCOUNT', 'DEAD SINCE', 'FAILURES', 'WHY'],
+          ['ABOUT', 'QUEUE', 'ACCOUNT', 'DEAD SINCE', 'FAILURES', 'WHY'],
           dead.map((one) => [
             one.subject,
             one.queue,
@@ -33,7 +33,7 @@ export function jobCommands(program: Command, context: CommandContext): void {
 
   jobs
     .command('retry')
-    .argument('[id]', 'the order or endpoint that the job is about, from "jobs dead"')
+    .argument('[id]', 'the order, endpoint or mail that the job is about, from "jobs dead"')
     .option('--all', 'all of them')
     .description('make dead letters due again, once their cause is fixed')
     .action(async (id: string | undefined, { all = false }: { all?: boolean }, command: Command) => {
@@ -45,15 +45,15 @@ export function jobCommands(program: Command, context: CommandContext): void {
         context,
         retried,
         () =>
-          `Due again: ${retried.orders} orders, ${retried.endpoints} endpoints. Workers take them in turn.`,
+          `Due again: ${retried.orders} orders, ${retried.endpoints} endpoints, ${retried.mails} mails. Workers take them in turn.`,
       )
     })
 
   jobs
     .command('drop')
-    .argument('<id>', 'the order or endpoint that the job is about, from "jobs dead"')
+    .argument('<id>', 'the order, endpoint or mail that the job is about, from "jobs dead"')
     .requiredOption('--reason <text>', 'kept in the audit log', parseText)
-    .description('remove a dead letter permanently; unsent events of an endpoint are given up')
+    .description('remove a dead letter permanently; what it had to send, events or a mail, is given up')
     .action(async (id: string, { reason }: { reason: string }, command: Command) => {
       const dropped = await context.operator().dropDeadLetter(id, reason)
       print(command, context, dropped, () =>

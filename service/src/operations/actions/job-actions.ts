@@ -4,6 +4,8 @@ import { lockOrder } from '../../orders/queries.ts'
 import { findOrder } from '../../orders/reading/find-order.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import { type DeadLetter, dropJob, retryDeadLetters, selectDeadLetter } from '../../platform/jobs/jobs.ts'
+import { deleteMail } from '../../platform/outbound/mail.ts'
+import { MAIL_QUEUE } from '../../platform/outbound/mail-queue.ts'
 import { refuse } from '../../platform/trouble.ts'
 import { selectIsOwed } from '../../supply/request-queries.ts'
 import { giveUpDeliveries } from '../../webhooks/delivery-queries.ts'
@@ -18,14 +20,16 @@ export interface Dropped extends Pick<DeadLetter, 'account_id' | 'queue' | 'subj
 /** What an operator may do about jobs that failed too often. */
 export function jobActions(act: Act) {
   return {
-    /** One dead letter, identified by its order or endpoint, or all of them. Returns what was made due. */
+    /** One dead letter, identified by its order, endpoint or mail, or all of them. Returns what was made due. */
     retryDeadLetters: (subject: string | null) =>
       act('jobs.retry', async (tx) => {
         // Queues in the order in which jobs are locked.
         const deliveries = await retryDeadLetters(tx, DELIVER_QUEUE, subject)
         const orders = await retryDeadLetters(tx, FULFIL_QUEUE, subject)
-        if (subject !== null && deliveries.length + orders.length === 0) throw noDeadLetter(subject)
-        const result = { orders: orders.length, endpoints: deliveries.length }
+        const mails = await retryDeadLetters(tx, MAIL_QUEUE, subject)
+        if (subject !== null && deliveries.length + orders.length + mails.length === 0)
+          throw noDeadLetter(subject)
+        const result = { orders: orders.length, endpoints: deliveries.length, mails: mails.length }
         return { result, target: subject ?? 'all', details: result }
       }),
 
@@ -41,7 +45,8 @@ export function jobActions(act: Act) {
             ? await giveUpDeliveries(tx, { account_id, endpoint_id: subject }, { now, horizon: now })
             : 0
         if (queue === FULFIL_QUEUE) await dropOrder(tx, subject)
-        else await dropJob(tx, account_id, queue, subject)
+        else await dropJob(tx, queue, subject)
+        if (queue === MAIL_QUEUE) await deleteMail(tx, subject)
         const result = { account_id, queue, subject, events_given_up }
         return { result, target: subject, details: { account_id, reason, events_given_up } }
       }),

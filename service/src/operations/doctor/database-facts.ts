@@ -68,7 +68,6 @@ const STORE_TABLES = [
   'store_state',
   'item_supply',
   'jobs',
-  'outgoing_mail',
   'verify_runs',
 ]
 

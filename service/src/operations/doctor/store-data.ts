@@ -1,6 +1,7 @@
 import { readDatabaseState } from '../../platform/database/database-identity.ts'
 import { type Queryable, sql } from '../../platform/database/db.ts'
 import { readWorkers } from '../../platform/jobs/worker-heartbeats.ts'
+import { MAIL_QUEUE } from '../../platform/outbound/mail-queue.ts'
 
 /** The state of the store, from our own tables. */
 export interface StoreData {
@@ -31,9 +32,9 @@ export async function readStoreData(db: Queryable): Promise<StoreData> {
                where run_at = 'infinity'
                  and dead_at is not null) as dead_letters,
              (select coalesce(greatest(extract(epoch from clock_timestamp() - min(created_at)), 0), 0)::float8
-                from outgoing_mail
-               where sent_at is null
-                 and failed_at is null) as mail_waiting_s
+                from jobs
+               where queue = ${MAIL_QUEUE}
+                 and dead_at is null) as mail_waiting_s
         from store_state s
        cross join (select count(*) filter (where pool_left < warn_below) as pools_low,
                           count(*) filter (where pool_left = 0 and source = 'pool') as pools_empty

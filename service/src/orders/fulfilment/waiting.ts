@@ -33,5 +33,5 @@ export const retryOrder = (db: Queryable, account_id: string, order_id: string) 
 export async function endOrderJob(tx: Tx, order: OrderName, isOwed: boolean): Promise<void> {
   await stopWaiting(tx, order)
   if (isOwed) await retryOrder(tx, order.account_id, order.order_id)
-  else await dropJob(tx, order.account_id, FULFIL_QUEUE, order.order_id)
+  else await dropJob(tx, FULFIL_QUEUE, order.order_id)
 }

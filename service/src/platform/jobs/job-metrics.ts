@@ -27,7 +27,7 @@ export function jobMetrics(registry: MetricRegistry, queues: readonly string[]) 
       name: 'shopwire_jobs_ended_total',
       help: 'Jobs that this worker ended, by how. lease_lost: another worker had taken the job over.',
       action:
-        '"failed" is a defect: read the error lines. "lease_lost": the worker did not run for ten seconds (suspended or overloaded).',
+        '"failed" is a defect, or a mail server that refuses mail: read the error lines. "lease_lost": the worker did not run for ten seconds (suspended or overloaded).',
       labels: { queue: queues, outcome: JOB_OUTCOMES },
     }),
     deadLetters: registry.counter(WORKER, {
@@ -39,7 +39,7 @@ export function jobMetrics(registry: MetricRegistry, queues: readonly string[]) 
     workerSlots: registry.readings(WORKER, {
       name: 'shopwire_worker_slots',
       help: 'How many jobs of a queue this worker takes at a time.',
-      action: 'Set by SHOPWIRE_WORKER_ORDERS and SHOPWIRE_WORKER_ENDPOINTS.',
+      action: 'Set by SHOPWIRE_WORKER_ORDERS and SHOPWIRE_WORKER_ENDPOINTS; five for mail.',
       labels: { queue: queues },
     }),
     workerSlotsInUse: registry.readings(WORKER, {

@@ -31,6 +31,8 @@ export interface JobRunnerOptions {
   readonly backlogMax?: number
   /** How many of the slots may be used by jobs whose last run failed: they may take long and fail again. Without it, there are none. */
   readonly failingMax?: number
+  /** How soon a job that became due is noticed while there are none. */
+  readonly pollMs?: number
   readonly log: Log
   readonly metrics: Pick<JobMetrics, 'jobsClaimed' | 'jobsEnded' | 'deadLetters'>
   /** Begins the span of a run, while tracing is on. */
@@ -38,7 +40,7 @@ export interface JobRunnerOptions {
   work(job: Job, span?: Span): Promise<JobEnd>
 }
 
-export interface JobRunner {
+export interface JobRunner extends Pick<JobRunnerOptions, 'queue' | 'concurrency'> {
   start(): void
   /** Stops claiming, waits for running jobs, and releases those that do not end in time. */
   stop(patienceMs: number): Promise<void>
@@ -69,6 +71,7 @@ export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
     concurrency,
     backlogMax = 0,
     failingMax = 0,
+    pollMs = POLL_MS,
     log,
     metrics,
     trace,
@@ -160,8 +163,8 @@ export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
       }
       // While more jobs are due than there are slots, the next is claimed when one ends.
       const isBusy = claimed.length > 0 || free === 0
-      const pollMs = performance.now() - claimedMs < SOON_FOR_MS ? POLL_SOON_MS : POLL_MS
-      await pause(isReachable ? pollMs : UNAVAILABLE_WAIT_MS, isBusy)
+      const nextMs = performance.now() - claimedMs < SOON_FOR_MS ? POLL_SOON_MS : pollMs
+      await pause(isReachable ? nextMs : UNAVAILABLE_WAIT_MS, isBusy)
     }
   }
 
@@ -203,6 +206,8 @@ export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
   }
 
   return {
+    queue,
+    concurrency,
     start() {
       looping = loop()
       extending = setInterval(extend, EXTEND_EVERY_MS)

@@ -4,6 +4,7 @@ import { JOB_STATEMENTS } from './job-metrics.ts'
 
 /** One job, leased by one worker. */
 export interface Job {
+  /** Empty for work of no account, such as mail. */
   readonly account_id: string
   readonly queue: string
   readonly subject: string
@@ -85,7 +86,8 @@ export async function claimJobs(
              dead_at = null
         from due
        where j.ctid = due.ctid
-      returning j.account_id, j.queue, j.subject, j.attempts, j.created_at, j.is_failing, j.is_backlog, j.failures, j.run_at
+      returning coalesce(j.account_id, '') as account_id, j.queue, j.subject, j.attempts, j.created_at, j.is_failing, j.is_backlog,
+                j.failures, j.run_at
     )
     select clock.now as as_of, c.account_id, c.queue, c.subject, c.attempts, c.created_at, c.is_failing, c.is_backlog, c.failures,
            c.run_at
@@ -111,11 +113,11 @@ export const extendLeases = (db: Queryable, queue: string, jobs: readonly Job[],
       JOB_STATEMENTS.extendLeases,
       sql`
     with held as materialized (
-      select j.account_id, j.subject
+      select j.subject
         from jobs j
-        join unnest(${jobs.map(({ account_id }) => account_id)}::text[], ${jobs.map(({ subject }) => subject)}::text[],
-                    ${jobs.map(({ attempts }) => attempts)}::integer[]) as mine (account_id, subject, attempts)
-          on j.account_id = mine.account_id and j.subject = mine.subject and j.attempts = mine.attempts
+        join unnest(${jobs.map(({ subject }) => subject)}::text[], ${jobs.map(({ attempts }) => attempts)}::integer[])
+               as mine (subject, attempts)
+          on j.subject = mine.subject and j.attempts = mine.attempts
        where j.queue = ${queue}
          and j.leased_until is not null
        order by j.account_id, j.subject
@@ -126,7 +128,6 @@ export const extendLeases = (db: Queryable, queue: string, jobs: readonly Job[],
            run_at = case when ${leaseMs}::integer = 0 then clock_timestamp() else j.run_at end
       from held h
      where j.queue = ${queue}
-       and j.account_id = h.account_id
        and j.subject = h.subject`,
     ),
   )
@@ -135,8 +136,7 @@ export const extendLeases = (db: Queryable, queue: string, jobs: readonly Job[],
 export async function finishJob(tx: Tx, job: Job): Promise<void> {
   const removed = await tx.run(sql`
     delete from jobs
-     where account_id = ${job.account_id}
-       and queue = ${job.queue}
+     where queue = ${job.queue}
        and subject = ${job.subject}
        and attempts = ${job.attempts}`)
   if (removed === 0) throw new LeaseLostError(`${job.queue} ${job.subject}`)
@@ -152,8 +152,7 @@ export async function assertLease(tx: Tx, job: Job): Promise<boolean> {
   const found = await tx.maybeOne<{ attempts: number }>(sql`
     select attempts
       from jobs
-     where account_id = ${job.account_id}
-       and queue = ${job.queue}
+     where queue = ${job.queue}
        and subject = ${job.subject}`)
   if (found && found.attempts !== job.attempts) throw new LeaseLostError(`${job.queue} ${job.subject}`)
   return found !== undefined
@@ -164,8 +163,7 @@ export async function lockLease(tx: Tx, job: Job): Promise<void> {
   const mine = await tx.maybeOne(sql`
     select attempts
       from jobs
-     where account_id = ${job.account_id}
-       and queue = ${job.queue}
+     where queue = ${job.queue}
        and subject = ${job.subject}
        and attempts = ${job.attempts}
        for update`)
@@ -192,8 +190,7 @@ export const postponeJob = (
            is_backlog = is_backlog and is_woken,
            failures = 0,
            note = left(${note}, 500)
-     where account_id = ${job.account_id}
-       and queue = ${job.queue}
+     where queue = ${job.queue}
        and subject = ${job.subject}
        and attempts = ${job.attempts}`,
     ),
@@ -219,8 +216,7 @@ export const failJob = (
            failures = failures + 1,
            leased_until = null,
            note = left(${note}, 500)
-     where account_id = ${job.account_id}
-       and queue = ${job.queue}
+     where queue = ${job.queue}
        and subject = ${job.subject}
        and attempts = ${job.attempts}
     returning dead_at is not null as is_dead`)
@@ -235,16 +231,16 @@ export interface DeadLetter
 /** The oldest first. */
 export const selectDeadLetters = (db: Queryable, limit: number) =>
   db.many<DeadLetter>(sql`
-    select account_id, queue, subject, attempts, failures, created_at, dead_at, note
+    select coalesce(account_id, '') as account_id, queue, subject, attempts, failures, created_at, dead_at, note
       from jobs
      where run_at = 'infinity'
        and dead_at is not null
-     order by dead_at, queue, account_id, subject
+     order by dead_at, queue, subject
      limit ${limit}`)
 
 export const selectDeadLetter = (db: Queryable, subject: string) =>
   db.maybeOne<DeadLetter>(sql`
-    select account_id, queue, subject, attempts, failures, created_at, dead_at, note
+    select coalesce(account_id, '') as account_id, queue, subject, attempts, failures, created_at, dead_at, note
       from jobs
      where subject = ${subject}
        and run_at = 'infinity'
@@ -252,9 +248,9 @@ export const selectDeadLetter = (db: Queryable, subject: string) =>
 
 /** Makes dead letters due again, in the backlog lane: all of a queue, or the one about a subject. */
 export const retryDeadLetters = (tx: Tx, queue: string, subject: string | null) =>
-  tx.many<Pick<Job, 'account_id' | 'subject'>>(sql`
+  tx.many<Pick<Job, 'subject'>>(sql`
     with held as materialized (
-      select account_id, subject
+      select subject
         from jobs
        where queue = ${queue}
          and run_at = 'infinity'
@@ -270,9 +266,8 @@ export const retryDeadLetters = (tx: Tx, queue: string, subject: string | null) 
            dead_at = null
       from held h
      where j.queue = ${queue}
-       and j.account_id = h.account_id
        and j.subject = h.subject
-    returning j.account_id, j.subject`)
+    returning j.subject`)
 
 /** Makes the job due now, whether it was scheduled, parked or did not exist. If a worker has it, it runs once more afterwards. */
 export const wakeJob = (tx: Queryable, account_id: string, queue: string, subject: string) =>
@@ -283,11 +278,10 @@ export const wakeJob = (tx: Queryable, account_id: string, queue: string, subjec
        set run_at = least(j.run_at, excluded.run_at),
            is_woken = true`)
 
-export const dropJob = (tx: Tx, account_id: string, queue: string, subject: string) =>
+export const dropJob = (tx: Tx, queue: string, subject: string) =>
   tx.run(sql`
     delete from jobs
-     where account_id = ${account_id}
-       and queue = ${queue}
+     where queue = ${queue}
        and subject = ${subject}`)
 
 /**

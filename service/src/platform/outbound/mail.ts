@@ -1,10 +1,12 @@
 import { createTransport } from 'nodemailer'
-import type { Clock } from '../clock.ts'
-import { type Db, type Queryable, sql } from '../database/db.ts'
-import { KekMissing, type Keyring, type RowBinding } from '../encryption/encryption.ts'
+import { type Db, type Queryable, sql, type Tx } from '../database/db.ts'
+import { KekMissing, KekNotObtained, type Keyring, type RowBinding } from '../encryption/encryption.ts'
 import type { SealedColumn } from '../encryption/re-encrypt.ts'
+import type { JobEnd } from '../jobs/job-runner.ts'
+import { finishJob, type Job } from '../jobs/jobs.ts'
 import type { Log } from '../observability/log.ts'
 import { newId } from '../text/ids.ts'
+import { MAIL_QUEUE, MAIL_SLOTS } from './mail-queue.ts'
 import type { OutboundMetrics } from './outbound-metrics.ts'
 
 /** A mail in plain text: plain words, at most one link, nothing that reports whether it was opened. */
@@ -22,31 +24,28 @@ export type SendMail = (mail: { to: string; subject: string; text: string; id: s
 export interface MailSenderDeps {
   readonly db: Db
   readonly keyring: Keyring
-  readonly clock: Clock
   readonly log: Log
   readonly metrics: Pick<OutboundMetrics, 'mailGivenUp'>
-  /** Undefined: no mail server is configured; mail waits. */
-  readonly send: SendMail | undefined
+  readonly send: SendMail
 }
 
-const CLAIMED_MAX = 20
-const ATTEMPTS_MAX = 12
-const FIRST_RETRY_MS = 60_000
-const LAST_RETRY_MS = 3_600_000
-const KEPT_MS = 30 * 86_400_000
-const DELETED_MAX = 500
 const SMTP_TIMEOUT_MS = 20_000
+/** Of all workers, also those that died after they had sent it. The queue gives up a mail that only fails much sooner. */
+const ATTEMPTS_MAX = 50
 /** Parameters of the URL would win; the settings are refused then (transport.ts). */
 const ENCRYPTED = { requireTLS: true, tls: { rejectUnauthorized: true } }
 
-/** Writes a mail in the transaction of what it reports: it is sent if that was committed, and only then. */
+/** Writes a mail and its job in the transaction of what it reports: it is sent if that was committed, and only then. */
 export async function queueMail(tx: Queryable, keyring: Keyring, mail: Mail, nowMs: number): Promise<string> {
   const id = newId('mail', nowMs)
   const { bytes, kek_id } = await keyring.seal(mail.text, bindingOf(id))
-  const now = new Date(nowMs)
   await tx.run(sql`
-    insert into outgoing_mail (id, account_id, to_address, subject, body_sealed, body_kek_id, created_at, next_at)
-    values (${id}, ${mail.account_id ?? null}, ${mail.to}, ${mail.subject}, ${bytes}, ${kek_id}, ${now}, ${now})`)
+    with mail as (
+      insert into outgoing_mail (id, account_id, to_address, subject, body_sealed, body_kek_id)
+      values (${id}, ${mail.account_id ?? null}, ${mail.to}, ${mail.subject}, ${bytes}, ${kek_id})
+    )
+    insert into jobs (queue, subject, run_at, created_at)
+    values (${MAIL_QUEUE}, ${id}, clock_timestamp(), ${new Date(nowMs)})`)
   return id
 }
 
@@ -73,6 +72,7 @@ export function smtpSender(
       url,
       ...(mustEncrypt && ENCRYPTED),
       pool: true,
+      maxConnections: MAIL_SLOTS,
       connectionTimeout: SMTP_TIMEOUT_MS,
       socketTimeout: SMTP_TIMEOUT_MS,
     } as object,
@@ -114,131 +114,90 @@ export async function tryMailServer(
   }
 }
 
-/** Sends what is due; one call claims a few mails. Returns how many it tried. To be called repeatedly, by any number of workers. */
+/** The mail server did not take a mail, and may take it later. Neither the address nor its answer, which may repeat it, belongs in the log. */
+class MailNotTakenError extends Error {
+  override readonly name = 'MailNotTakenError'
+  readonly code: string | undefined
+
+  constructor({ code, responseCode }: SmtpError) {
+    super(
+      `the mail server did not take a mail (${[code, responseCode].filter(Boolean).join(' ') || 'no code'}); ` +
+        'if that lasts, look at its log and at SHOPWIRE_SMTP_URL',
+    )
+    this.code = code
+  }
+}
+
+type SmtpError = { readonly code?: string; readonly responseCode?: number }
+
+/**
+ * The work of a job of the queue: sends the mail that it is about. The job ends after that, so a worker that dies in between has another one
+ * send the mail again, under the same id. What may pass is an error of the job: the queue tries again, and has dead letters.
+ */
 export function createMailSender({
   db,
   keyring,
-  clock,
   log,
   metrics,
   send,
-}: MailSenderDeps): () => Promise<number> {
-  let saidWaiting = false
-
-  /** Undefined: it cannot be decrypted. Each alone, so that it holds up no other. */
-  async function open({ id, body_sealed, attempts }: Claimed): Promise<string | undefined> {
-    try {
-      return await keyring.open(body_sealed, bindingOf(id))
-    } catch (error) {
-      const facts = { mail_id: id, attempts, err: error }
-      // A key that is missing may come back. What is damaged stays so.
-      if (error instanceof KekMissing && attempts < ATTEMPTS_MAX)
-        log.error(facts, 'a mail cannot be decrypted without its key; it is tried again')
-      else await giveUp(id, facts, 'a mail cannot be decrypted and was given up')
-      return undefined
-    }
-  }
-
-  async function giveUp(id: string, facts: object, what: string): Promise<void> {
-    await recordGivenUp(db, id, clock.nowMs())
+}: MailSenderDeps): (job: Job) => Promise<JobEnd> {
+  async function giveUp(job: Job, why: object, what: string): Promise<void> {
+    await endMail(db, job)
     metrics.mailGivenUp.inc()
-    log.error(facts, what)
+    log.error({ mail_id: job.subject, attempts: job.attempts, ...why }, what)
   }
 
-  return async () => {
-    if (!send) {
-      if (!saidWaiting && (await isAnyDue(db, clock.nowMs()))) {
-        saidWaiting = true
-        log.warn('mail is waiting and no mail server is configured: set SHOPWIRE_SMTP_URL for the worker')
-      }
-      return 0
+  async function sendMail(job: Job): Promise<void> {
+    const mail = await selectMail(db, job.subject)
+    // Erased meanwhile, with the account that it was about.
+    if (!mail) return endMail(db, job)
+    if (job.attempts > ATTEMPTS_MAX) return giveUp(job, {}, 'a mail was tried too often and was given up')
+    let text: string
+    try {
+      text = await keyring.open(mail.body_sealed, bindingOf(job.subject))
+    } catch (error) {
+      // A key that is missing may come back. What is damaged stays so.
+      if (error instanceof KekMissing || error instanceof KekNotObtained) throw error
+      return giveUp(job, { err: error }, 'a mail cannot be decrypted and was given up')
     }
-    const claimed = await claim(db, clock.nowMs())
-    await Promise.all(
-      claimed.map(async (mail) => {
-        const text = await open(mail)
-        if (text === undefined) return
-        try {
-          await send({ to: mail.to_address, subject: mail.subject, text, id: mail.id })
-        } catch (error) {
-          // Neither the address nor the server's answer, which may repeat it, belongs in the log.
-          const { code, responseCode } = error as { code?: string; responseCode?: number }
-          const facts = { mail_id: mail.id, attempts: mail.attempts, code, smtp_status: responseCode }
-          if (isFinal(error) || mail.attempts >= ATTEMPTS_MAX)
-            await giveUp(mail.id, facts, 'a mail could not be sent and was given up')
-          else log.warn(facts, 'a mail could not be sent; it is tried again')
-          return
-        }
-        await recordSent(db, mail.id, clock.nowMs())
-        log.info({ mail_id: mail.id, attempts: mail.attempts }, 'a mail was sent')
-      }),
-    )
-    return claimed.length
+    try {
+      await send({ to: mail.to_address, subject: mail.subject, text, id: job.subject })
+    } catch (error) {
+      const { code, responseCode: smtp_status } = error as SmtpError
+      if (!isFinal(error as SmtpError)) throw new MailNotTakenError(error as SmtpError)
+      return giveUp(job, { code, smtp_status }, 'a mail could not be sent and was given up')
+    }
+    await endMail(db, job)
+    log.info({ mail_id: job.subject, attempts: job.attempts }, 'a mail was sent')
+  }
+
+  return async (job) => {
+    await sendMail(job)
+    return { kind: 'done' }
   }
 }
 
 /** The server refuses this recipient for good. A refused login is not final: somebody corrects the settings. */
-function isFinal(error: unknown): boolean {
-  const { code, responseCode } = error as { code?: string; responseCode?: number }
-  return code === 'EENVELOPE' && responseCode !== undefined && responseCode >= 500
-}
+const isFinal = ({ code, responseCode }: SmtpError) =>
+  code === 'EENVELOPE' && responseCode !== undefined && responseCode >= 500
 
-interface Claimed {
-  readonly id: string
-  readonly to_address: string
-  readonly subject: string
-  readonly body_sealed: Buffer
-  readonly attempts: number
-}
-
-/** Each attempt moves the next one further away, before it is made. */
-const claim = (db: Db, nowMs: number) =>
-  db.many<Claimed>(sql`
-    update outgoing_mail
-       set attempts = attempts + 1,
-           next_at = ${new Date(nowMs)}::timestamptz
-             + least(${FIRST_RETRY_MS}::double precision * power(2, attempts), ${LAST_RETRY_MS}) * interval '1 millisecond'
-     where id in (select id
-                    from outgoing_mail
-                   where next_at <= ${new Date(nowMs)}
-                     and sent_at is null
-                     and failed_at is null
-                   order by next_at
-                   limit ${CLAIMED_MAX}
-                     for update skip locked)
- returning id, to_address, subject, body_sealed, attempts`)
-
-async function isAnyDue(db: Db, nowMs: number): Promise<boolean> {
-  const { due } = await db.one<{ due: boolean }>(sql`
-    select exists (select from outgoing_mail
-                    where next_at <= ${new Date(nowMs)}
-                      and sent_at is null
-                      and failed_at is null) as due`)
-  return due
-}
-
-const recordSent = (db: Db, id: string, nowMs: number) =>
-  db.run(sql`
-    update outgoing_mail
-       set sent_at = ${new Date(nowMs)}, body_sealed = null, body_kek_id = null
+const selectMail = (db: Queryable, id: string) =>
+  db.maybeOne<{ to_address: string; subject: string; body_sealed: Buffer }>(sql`
+    select to_address, subject, body_sealed
+      from outgoing_mail
      where id = ${id}`)
 
-const recordGivenUp = (db: Db, id: string, nowMs: number) =>
-  db.run(sql`
-    update outgoing_mail
-       set failed_at = ${new Date(nowMs)}, body_sealed = null, body_kek_id = null
-     where id = ${id}`)
+const endMail = (db: Db, job: Job) =>
+  db.transaction(async (tx) => {
+    await finishJob(tx, job)
+    await deleteMail(tx, job.subject)
+  })
 
-/** Rows of mail that was sent or given up a month ago. Returns how many were removed; call again while it is not 0. */
-export const deleteOldMail = (db: Db, nowMs: number) =>
-  db.run(sql`
+/** The job goes first: jobs are locked before mail. */
+export const deleteMail = (tx: Tx, id: string) =>
+  tx.run(sql`
     delete from outgoing_mail
-     where id in (select id
-                    from outgoing_mail
-                   where created_at < ${new Date(nowMs - KEPT_MS)}
-                     and (sent_at is not null or failed_at is not null)
-                   limit ${DELETED_MAX}
-                     for update skip locked)`)
+     where id = ${id}`)
 
 function bindingOf(id: string): RowBinding {
   return { column: 'outgoing_mail.body', account_id: '', row_id: id }

@@ -7,19 +7,13 @@ export function outboundMetrics(registry: MetricRegistry) {
     mailGivenUp: registry.counter(WORKER, {
       name: 'shopwire_mail_given_up_total',
       help: 'Mails that will not be sent: refused by the mail server for good, tried too often, or damaged.',
-      action:
-        'Read the lines "a mail … was given up". Whoever waits for such a mail has to ask for it again.',
-    }),
-    mailWaiting: registry.reading(WORKER, {
-      name: 'shopwire_mail_waiting',
-      help: 'Mails that are neither sent nor given up.',
-      action: 'If it grows, look at shopwire_mail_oldest_waiting_seconds.',
+      action: 'Read the lines "a mail … given up". Whoever waits for such a mail has to ask for it again.',
     }),
     mailOldestWaiting: registry.reading(WORKER, {
       name: 'shopwire_mail_oldest_waiting_seconds',
-      help: 'Age of the oldest mail that is neither sent nor given up; 0 when there is none.',
+      help: 'Age of the oldest mail that is neither sent, nor given up, nor a dead letter; 0 when there is none.',
       action:
-        'More than a few minutes: the mail server refuses or does not answer (the lines "a mail could not be sent"), or none is set. Nobody can be invited or reset a password meanwhile.',
+        'More than a few minutes: the mail server refuses or does not answer (the lines "job failed" of the queue "mail"), or none is set. Nobody can be invited or reset a password meanwhile.',
     }),
     certificateExpiry: registry.readings(WORKER, {
       name: 'shopwire_certificate_expiry_timestamp_seconds',

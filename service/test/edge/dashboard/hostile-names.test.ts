@@ -4,13 +4,11 @@ import { text } from 'node:stream/consumers'
 import type { DashboardRouteName } from '@shopwire/contract/dashboard'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { systemClock } from '../../../src/platform/clock.ts'
-import { createLog } from '../../../src/platform/observability/log.ts'
-import { createMailSender, smtpSender } from '../../../src/platform/outbound/mail.ts'
-import { createMetrics } from '../../../src/programs/metrics.ts'
+import { smtpSender } from '../../../src/platform/outbound/mail.ts'
 import { refusalOf, type SignedInBrowser, sendRoute } from '../../../testing/dashboard.ts'
 import { openWholeDashboard } from '../../../testing/dashboard-areas.ts'
 import { itemOf, putItems, untilFollowed } from '../../../testing/items.ts'
+import { sendDueMail } from '../../../testing/send-mail.ts'
 import { openShop, type Shop } from '../../../testing/shop.ts'
 import { routeNamed } from '../../../testing/two-accounts.ts'
 
@@ -120,7 +118,7 @@ test('a mail has the headers we wrote, whatever the names in it', async () => {
   await once(server.server, 'listening')
   const { port } = server.server.address() as AddressInfo
   const smtp = smtpSender(`smtp://127.0.0.1:${port}`, 'Shopwire <store@example.com>', { mustEncrypt: false })
-  await shop.database.asOwner('delete from outgoing_mail')
+  await shop.database.asOwner(`delete from jobs where queue = 'mail'; delete from outgoing_mail`)
   for (const [, name] of shown) {
     await read('renamePerson', { body: { name } })
     await read('createKey', { body: { name, scopes: ['account:read'] } })
@@ -128,15 +126,7 @@ test('a mail has the headers we wrote, whatever the names in it', async () => {
     const theirs = await dashboard.signIn(account.id, 'owner', { isSteppedUp: true })
     await read('invite', { body: { email: 'new@example.com', role: 'viewer' } }, theirs)
   }
-  const sendMail = createMailSender({
-    db: shop.database.worker,
-    keyring: shop.keyring,
-    clock: systemClock,
-    log: createLog('silent'),
-    metrics: createMetrics('test'),
-    send: smtp.send,
-  })
-  while ((await sendMail()) > 0);
+  await sendDueMail({ db: shop.database.worker, keyring: shop.keyring, send: smtp.send })
   smtp.close()
   await new Promise<void>((resolve) => server.close(resolve))
   expect(received.length).toBeGreaterThanOrEqual(2 * shown.length)

@@ -284,13 +284,17 @@ describe('threat 70: with the database role of the API in the hands of an intrud
         `select record_event('${account_id}', 'evt_forged', 'order.delivered', 'ord_x', null, ${now})`,
       ),
     ).rejects.toMatchObject(REFUSED)
-    await expect(
-      asIntruder(
-        'api',
-        `insert into jobs (account_id, queue, subject, run_at, created_at)
-         values ('${account_id}', 'fulfil', 'ord_x', ${now}, ${now})`,
-      ),
-    ).rejects.toMatchObject(REFUSED)
+    for (const [account, queue] of [
+      [`'${account_id}'`, 'fulfil'],
+      ['null', 'mail'],
+    ])
+      await expect(
+        asIntruder(
+          'api',
+          `insert into jobs (account_id, queue, subject, run_at, created_at)
+           values (${account}, '${queue}', 'x', ${now}, ${now})`,
+        ),
+      ).rejects.toMatchObject(REFUSED)
   })
 })
 
