@@ -7,6 +7,7 @@ import type { LookUp } from './name-lookup.ts'
 import type { OutboundNetworks } from './outbound-networks.ts'
 import { bare } from './public-address.ts'
 import { type Answer, type Timing, timedPost } from './timed-post.ts'
+import { createTlsSessions } from './tls-sessions.ts'
 
 /** The outcome of a request to a caller's server. A fixed set: no text from that server reaches our records. */
 export type SendError =
@@ -72,13 +73,14 @@ export function guardedClients(
   lookUp?: LookUp,
 ): OpenGuardedClient {
   const proxy = proxyUrl === undefined ? undefined : new URL(proxyUrl)
-  return (url, options) => openClient(url, options, { proxy, lookUp, networks })
+  const sessions = createTlsSessions()
+  return (url, options) => openClient(url, options, { proxy, lookUp, networks, sessions })
 }
 
 function openClient(
   url: string,
   { totalMsMax, connectionsMax, owner, isStillWanted }: GuardedClientOptions,
-  way: Pick<Destination, 'proxy' | 'lookUp' | 'networks'>,
+  way: Pick<Destination, 'proxy' | 'lookUp' | 'networks' | 'sessions'>,
 ): GuardedClient {
   const { origin, pathname, search, hostname, port } = new URL(url)
   const destination = { ...way, host: bare(hostname), port: Number(port || HTTPS_PORT), owner }

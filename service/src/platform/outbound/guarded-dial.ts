@@ -4,6 +4,7 @@ import { openTunnel, ProxyRefused } from './egress-proxy.ts'
 import type { LookUp } from './name-lookup.ts'
 import type { OutboundNetworks } from './outbound-networks.ts'
 import { checkedAddresses } from './public-address.ts'
+import type { TlsSessions } from './tls-sessions.ts'
 
 export interface Destination {
   /** A name or an address, without brackets. */
@@ -16,6 +17,7 @@ export interface Destination {
   readonly lookUp?: LookUp | undefined
   /** The operator's lists. */
   readonly networks?: OutboundNetworks | undefined
+  readonly sessions: TlsSessions
 }
 
 /** How long one address may take (a SYN and one retransmission) before the next one is tried. */
@@ -27,7 +29,7 @@ const ADDRESS_MS_MAX = 2_000
  * and every socket.
  */
 export async function dialPublic(
-  { host, port, owner, proxy, lookUp, networks }: Destination,
+  { host, port, owner, proxy, lookUp, networks, sessions }: Destination,
   signal: AbortSignal,
   onAttempt: (address: string) => void,
 ): Promise<TLSSocket> {
@@ -37,11 +39,15 @@ export async function dialPublic(
     ...(lookUp && { lookUp }),
     ...(networks && { networks }),
   })
+  const key = `${owner} ${host} ${port}`
+  const resumed = sessions.find(key)
+  const follow = (socket: TLSSocket) => sessions.follow(key, socket, resumed)
   const target: ConnectionOptions = {
     host,
     port,
     servername: isIP(host) ? '' : host,
-    minVersion: 'TLSv1.2',
+    secureContext: sessions.context,
+    ...(resumed && { session: resumed.ticket }),
     // Otherwise NODE_TLS_REJECT_UNAUTHORIZED could switch the check off.
     rejectUnauthorized: true,
     ALPNProtocols: ['http/1.1'],
@@ -51,15 +57,14 @@ export async function dialPublic(
       onAttempt(address)
       return openTunnel(proxy, address, port, signal)
     })
-    return secured({ ...target, socket }, signal, onAttempt)
+    return secured({ ...target, socket }, { signal, onAttempt, follow })
   }
   const answers = addresses.map((address) => ({ address, family: isIP(address) }))
   // In the next tick: otherwise the socket would connect before a listener for the attempt is attached.
   const lookup: LookupFunction = (_host, _options, callback) => process.nextTick(callback, null, answers)
   return secured(
     { ...target, lookup, autoSelectFamily: true, autoSelectFamilyAttemptTimeout: ADDRESS_MS_MAX },
-    signal,
-    onAttempt,
+    { signal, onAttempt, follow },
   )
 }
 
@@ -84,8 +89,15 @@ type SocketOptions = ConnectionOptions &
 
 function secured(
   options: SocketOptions,
-  signal: AbortSignal,
-  onAttempt: (address: string) => void,
+  {
+    signal,
+    onAttempt,
+    follow,
+  }: {
+    signal: AbortSignal
+    onAttempt: (address: string) => void
+    follow: (socket: TLSSocket) => void
+  },
 ): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
@@ -93,6 +105,7 @@ function secured(
       return reject(signal.reason)
     }
     const socket = connect(options)
+    follow(socket)
     const abort = () => {
       socket.destroy()
       reject(signal.reason)

@@ -1,15 +1,16 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls'
 import { createAuthority, type DnsStub, startDnsStub, until } from '@shopwire/test-kit/servers'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type GuardedClientOptions, guardedClients } from '../../../src/platform/outbound/guarded-client.ts'
 import { type KeptClients, keepClients } from '../../../src/platform/outbound/kept-clients.ts'
 import { createLookUp, LOOKUP_MS_MAX } from '../../../src/platform/outbound/name-lookup.ts'
 import { outboundNetworks } from '../../../src/platform/outbound/outbound-networks.ts'
+import { createTlsSessions } from '../../../src/platform/outbound/tls-sessions.ts'
 
 /** Only public addresses are dialled, so the receiver is reached through a proxy that maps every address to this machine. */
 const [FIRST, SECOND] = ['93.184.216.34', '2606:2800:220:1::1'] as const
@@ -99,6 +100,64 @@ test('one connection serves consecutive requests', async () => {
   expect(asked).toEqual([`${FIRST}:8443`])
   expect(received).toBe(2)
   await client.close()
+})
+
+describe.each(['TLSv1.2', 'TLSv1.3'] as const)('sessions of %s', (version) => {
+  async function withReceiver(name: string, use: (wasResumed: boolean[]) => Promise<void>) {
+    const certificate = await authority.issue(`DNS:${name}`)
+    const wasResumed: boolean[] = []
+    const server = createHttpsServer(
+      { ...certificate, minVersion: version, maxVersion: version },
+      (request, response) => {
+        wasResumed.push((request.socket as TLSSocket).isSessionReused())
+        request.resume()
+        response.writeHead(204).end()
+      },
+    )
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    destination = server
+    await use(wasResumed)
+    server.closeAllConnections()
+    server.close()
+  }
+  const postOnce = async (openClient: ReturnType<typeof clients>, owner: string) => {
+    const client = openClient(URL_USED, optionsWith({ owner }))
+    const sent = await post(client)
+    await client.close()
+    return sent.error
+  }
+
+  test('the next connection of the same account resumes the session; that of another account does not', () =>
+    withReceiver(NAME, async (wasResumed) => {
+      const openClient = clients()
+      for (const owner of ['acct_1', 'acct_1', 'acct_1', 'acct_2'])
+        expect(await postOnce(openClient, owner)).toBe(null)
+      expect(wasResumed).toEqual([false, true, true, false])
+    }))
+
+  test('a receiver whose certificate is for another name gets nothing, however often it is tried', () =>
+    withReceiver('another.example.net', async (wasResumed) => {
+      const openClient = clients()
+      for (let n = 0; n < 4; n += 1) expect(await postOnce(openClient, 'acct_1')).toBe('tls')
+      expect(wasResumed).toEqual([])
+    }))
+})
+
+test('ten minutes after its certificate was checked a session is not resumed any more, however often it was', () => {
+  let nowMs = 0
+  const sessions = createTlsSessions(() => nowMs)
+  const use = () => {
+    const known = sessions.find('key')
+    const socket = Object.assign(new EventEmitter(), { isSessionReused: () => known !== undefined })
+    sessions.follow('key', socket as unknown as TLSSocket, known)
+    socket.emit('secureConnect')
+    socket.emit('session', Buffer.from('ticket'))
+    return known !== undefined
+  }
+  expect(use()).toBe(false)
+  for (nowMs = 60_000; nowMs < 600_000; nowMs += 60_000) expect(use()).toBe(true)
+  expect(use()).toBe(false)
 })
 
 describe('clients that are kept', () => {
