@@ -244,6 +244,14 @@ const PLANTS: readonly Plant[] = [
     undo: ['alter role shopwire_api reset synchronous_commit'],
   },
   {
+    item: 'jit',
+    state: 'warning',
+    found: /^jit is on for shopwire_worker$/,
+    fix: /alter role … reset jit/,
+    sql: ['alter role shopwire_worker set jit = on'],
+    undo: ['alter role shopwire_worker reset jit'],
+  },
+  {
     item: 'synchronous-standby',
     found: /none is connected/,
     fix: /synchronous_standby_names/,
@@ -495,6 +503,7 @@ test('every wrong setting of a server is found at once', async () => {
     { item: 'full-page-writes', found: /full_page_writes is off/, fix: /full_page_writes = on/ },
     { item: 'autovacuum', found: /autovacuum is off/, fix: /autovacuum = on/ },
     { item: 'wal-level', found: /minimal/, fix: /wal_level = replica/ },
+    { item: 'jit', state: 'warning', found: /^jit is on$/, fix: /jit = off/ },
     { item: 'wal-compression', state: 'warning', found: /^off$/, fix: /wal_compression = lz4/ },
     { item: 'archiving', found: /archive_mode is off/, fix: /archive_mode = on/ },
     { item: 'log-timezone', state: 'warning', found: /Berlin/, fix: /log_timezone/ },

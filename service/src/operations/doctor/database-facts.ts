@@ -45,6 +45,7 @@ const SETTINGS = [
   'fsync',
   'full_page_writes',
   'idle_in_transaction_session_timeout',
+  'jit',
   'log_min_duration_statement',
   'log_statement',
   'log_timezone',
@@ -60,7 +61,7 @@ const SETTINGS = [
 ] as const
 type SettingName = (typeof SETTINGS)[number]
 /** Settings that another login may have with another value. */
-const OF_ROLES = ['log_statement', 'synchronous_commit']
+const OF_ROLES = ['jit', 'log_statement', 'synchronous_commit']
 /** Needed by store-data.ts. */
 const STORE_TABLES = [
   'database_identity',
