@@ -3,6 +3,7 @@ import { all } from './all.ts'
 import { churn } from './churn.ts'
 import { dashboard } from './dashboard.ts'
 import { footprint } from './footprint.ts'
+import { fulfilment } from './fulfilment.ts'
 import { growth } from './growth.ts'
 import { orders } from './orders.ts'
 import { processes } from './processes.ts'
@@ -20,6 +21,7 @@ const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<void>>
   processes,
   growth,
   footprint,
+  fulfilment,
   webhooks,
   dashboard,
   restock,

@@ -25,7 +25,16 @@ begin
           from (select events.id from events where events.account_id = a.id order by events.id desc limit 16) e
       ) event
       cross join lateral (
-        select coalesce(string_agg(t.finished_at::text, ' '), '') as newest
+        select concat(string_agg(t.finished_at::text, ' '), (
+                 select string_agg(concat_ws('/', r.state, r.round, r.attempts), ' ')
+                   from (
+                     select v.state, v.round, v.attempts
+                       from deliveries v
+                      where v.account_id = a.id
+                      order by v.event_id desc
+                      limit 16
+                   ) r
+               )) as newest
           from (
             select d.finished_at
               from delivery_attempts d
@@ -679,6 +688,122 @@ begin
 end
 $$;
 
+CREATE FUNCTION shopwire.deliver_orders(p_may_wait boolean, p_is_journalled boolean, p_account_ids text[], p_order_ids text[], p_event_ids text[], p_attempts integer[], p_at timestamp with time zone, p_places integer[], p_lines smallint[], p_units smallint[], p_links_sealed bytea[], p_link_kek_ids text[], p_link_hashes bytea[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+  v_done integer;
+  v_live_accounts text[];
+  v_live_ids text[];
+begin
+  if p_is_journalled then
+    perform set_config('shopwire.journalled', array_to_string(p_order_ids, ','), true);
+  end if;
+
+  insert into order_links (account_id, order_id, line, unit, link_sealed, link_kek_id, link_hash, source, obtained_at)
+  select p_account_ids[l.place], p_order_ids[l.place], l.line, l.unit, l.link_sealed, l.link_kek_id, l.link_hash, 'pool', p_at
+    from unnest(p_places, p_lines, p_units, p_links_sealed, p_link_kek_ids, p_link_hashes)
+           as l (place, line, unit, link_sealed, link_kek_id, link_hash);
+
+  update orders o
+     set status = 'delivered',
+         delivered_at = greatest(p_at, o.created_at)
+    from unnest(p_account_ids, p_order_ids) as w (account_id, order_id)
+   where o.account_id = w.account_id
+     and o.id = w.order_id
+     and o.status = 'paid';
+  get diagnostics v_done = row_count;
+  if v_done <> cardinality(p_order_ids) then
+    raise exception '% of % orders were paid when they were delivered', v_done, cardinality(p_order_ids)
+      using errcode = 'object_not_in_prerequisite_state';
+  end if;
+
+  -- Held until the commit, as in record_event, in the order that all transactions use.
+  if p_may_wait then
+    perform
+       from webhook_endpoints e
+      where e.account_id = any(p_account_ids)
+        and e.ended_at is null
+      order by e.account_id, e.id
+        for key share;
+  end if;
+  with held as materialized (
+    select e.account_id, e.id
+      from webhook_endpoints e
+     where e.account_id = any(p_account_ids)
+       and e.ended_at is null
+     order by e.account_id, e.id
+       for key share skip locked
+  )
+  select array_agg(h.account_id order by h.account_id), array_agg(h.id order by h.account_id)
+    into v_live_accounts, v_live_ids
+    from held h;
+  if (select count(*) from webhook_endpoints e where e.account_id = any(p_account_ids) and e.ended_at is null)
+       <> coalesce(cardinality(v_live_ids), 0) then
+    raise exception 'the endpoint of an account is being changed' using errcode = 'lock_not_available';
+  end if;
+
+  insert into events (account_id, id, type, order_id, created_at)
+  select w.account_id, w.event_id, 'order.delivered', w.order_id, p_at
+    from unnest(p_account_ids, p_event_ids, p_order_ids) as w (account_id, event_id, order_id);
+  insert into deliveries (account_id, endpoint_id, event_id, created_at, next_at)
+  select l.account_id, l.id, w.event_id, p_at, p_at
+    from unnest(p_account_ids, p_event_ids) as w (account_id, event_id)
+    join unnest(v_live_accounts, v_live_ids) as l (account_id, id) on l.account_id = w.account_id;
+
+  -- A job in its first run has not waited for anything. Oldest first, and before jobs, as everywhere.
+  if 1 < any (p_attempts) then
+    with held as materialized (
+      select l.order_id, l.line
+        from waiting_lines l
+        join unnest(p_account_ids, p_order_ids) as w (account_id, order_id) on l.order_id = w.order_id and l.account_id = w.account_id
+       order by l.order_id, l.account_id, l.line
+         for update of l
+    )
+    delete from waiting_lines l
+     using held h
+     where l.order_id = h.order_id
+       and l.line = h.line;
+  end if;
+
+  -- Jobs last, those that deliver before those that fulfil.
+  insert into jobs as j (account_id, queue, subject, run_at, created_at)
+  select l.account_id, 'deliver', l.id, clock_timestamp(), p_at
+    from unnest(v_live_accounts, v_live_ids) as l (account_id, id)
+   order by l.account_id, l.id
+      on conflict (queue, subject) do update
+     set run_at = least(j.run_at, excluded.run_at),
+         is_woken = true,
+         is_backlog = false;
+  with held as materialized (
+    select j.subject
+      from jobs j
+      join unnest(p_account_ids, p_order_ids, p_attempts) as w (account_id, order_id, attempts)
+        on j.subject = w.order_id and j.account_id = w.account_id and j.attempts = w.attempts
+     where j.queue = 'fulfil'
+     order by j.account_id, j.subject
+       for update of j
+  )
+  delete from jobs j
+   using held h
+   where j.queue = 'fulfil'
+     and j.subject = h.subject;
+  get diagnostics v_done = row_count;
+  if v_done <> cardinality(p_order_ids) then
+    raise exception '% of % jobs were still held by this worker', v_done, cardinality(p_order_ids)
+      using errcode = 'object_not_in_prerequisite_state';
+  end if;
+
+  perform count_unassigned(array_agg(l.item_id), array_agg(-l.qty::integer))
+     from unnest(p_account_ids, p_order_ids) as w (account_id, order_id)
+     join order_lines l on l.order_id = w.order_id and l.account_id = w.account_id;
+end
+$$;
+
 CREATE FUNCTION shopwire.erase_account(p_account_id text, p_at timestamp with time zone) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
@@ -796,6 +921,11 @@ begin
    where account_id = p_account_id
      and event_id = any (v_event_ids)
      and (remote_address is not null or answer_sealed is not null);
+  update deliveries
+     set first_address = null
+   where account_id = p_account_id
+     and event_id = any (v_event_ids)
+     and first_address is not null;
   delete from order_attempts
    where ctid = any (array(select a.ctid from order_attempts a where a.account_id = p_account_id limit p_chunk));
   get diagnostics v_count = row_count;
@@ -1482,7 +1612,7 @@ CREATE FUNCTION shopwire.refuse_unless_journalled() RETURNS trigger
     SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
     AS $$
 begin
-  if current_setting('shopwire.journalled', true) = new.id
+  if new.id = any (string_to_array(current_setting('shopwire.journalled', true), ','))
      or not exists (select from database_identity i where i.journal_id is not null) then
     return new;
   end if;
@@ -1636,6 +1766,167 @@ begin
                                 amount_cents, taken_cents, owed_cents, created_at)
   values (p_account_id, p_reversal_id, p_top_up_id, p_kind, p_provider_reference, p_provider_status, p_is_settled, p_provider_cents,
           amount_cents, taken_cents, owed_cents, p_at);
+end
+$$;
+
+CREATE FUNCTION shopwire.take_for_orders(p_may_wait boolean, p_account_ids text[], p_order_ids text[], p_attempts integer[]) RETURNS TABLE(place integer, verdict text, created_at timestamp with time zone, line smallint, unit smallint, item_id text, id text, link_sealed bytea, link_kek_id text)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+  v_statuses text[];
+  v_created_ats timestamptz[];
+  v_verdicts text[];
+  v_places integer[];
+  v_lines smallint[];
+  v_items text[];
+  v_qtys integer[];
+  v_held_ids text[];
+  v_held_froms text[];
+  v_held_is_plain boolean[];
+  v_wanted bigint;
+  v_taken bigint;
+begin
+  select array_agg(o.status order by w.place), array_agg(o.created_at order by w.place)
+    into v_statuses, v_created_ats
+    from unnest(p_account_ids, p_order_ids) with ordinality as w (account_id, order_id, place)
+    left join lateral (
+      select orders.status, orders.created_at
+        from orders
+       where orders.account_id = w.account_id
+         and orders.id = w.order_id
+         for update skip locked
+    ) o on true;
+
+  -- Separate statements below the locks: they see what was committed before. A worker that had the job earlier has finished or done nothing.
+  select array_agg(
+           case
+             when w.status is null then 'alone'
+             when job.attempts is null then 'alone'
+             when job.attempts <> w.attempts then 'lost'
+             when w.status <> 'paid' then 'alone'
+             when exists (select from order_links k where k.account_id = w.account_id and k.order_id = w.order_id) then 'alone'
+             when exists (select from supplier_requests r where r.account_id = w.account_id and r.order_id = w.order_id) then 'alone'
+             else 'taken'
+           end order by w.place)
+    into v_verdicts
+    from unnest(p_account_ids, p_order_ids, p_attempts, v_statuses)
+           with ordinality as w (account_id, order_id, attempts, status, place)
+    left join lateral (
+      select jobs.attempts
+        from jobs
+       where jobs.queue = 'fulfil'
+         and jobs.subject = w.order_id
+         and jobs.account_id = w.account_id
+       limit 1
+    ) job on true;
+
+  select array_agg(w.place order by w.place, l.line), array_agg(l.line order by w.place, l.line),
+         array_agg(l.item_id order by w.place, l.line), array_agg(l.qty order by w.place, l.line)
+    into v_places, v_lines, v_items, v_qtys
+    from unnest(p_account_ids, p_order_ids, v_verdicts) with ordinality as w (account_id, order_id, verdict, place)
+    join order_lines l on l.account_id = w.account_id and l.order_id = w.order_id
+   where w.verdict = 'taken';
+
+  if p_may_wait then
+    perform
+       from item_supply s
+      where s.item_id = any(v_items)
+      order by s.item_id
+        for no key update;
+  end if;
+  -- All items at once, by id; read after the wait.
+  with held as materialized (
+    select s.item_id, s.source, s.pool_left, s.pool_from, s.warn_below
+      from item_supply s
+     where s.item_id = any(v_items)
+     order by s.item_id
+       for no key update skip locked
+  )
+  select array_agg(h.item_id), array_agg(h.pool_from),
+         array_agg(h.source <> 'hand'
+                   and h.pool_left > n.wanted
+                   and not (h.pool_left >= h.warn_below and h.pool_left - n.wanted < h.warn_below))
+    into v_held_ids, v_held_froms, v_held_is_plain
+    from held h
+    join (select u.item_id, sum(u.qty) as wanted
+            from unnest(v_items, v_qtys) as u (item_id, qty)
+           group by u.item_id) n on n.item_id = h.item_id;
+
+  -- An order is taken whole or not at all.
+  select array_agg(coalesce(unfit.verdict, w.verdict) order by w.place)
+    into v_verdicts
+    from unnest(v_verdicts) with ordinality as w (verdict, place)
+    left join (
+      select l.place,
+             case
+               when bool_or(s.item_id is null and exists (select from item_supply i where i.item_id = l.item_id)) then 'busy'
+               else 'alone'
+             end as verdict
+        from unnest(v_places, v_items) as l (place, item_id)
+        left join unnest(v_held_ids, v_held_is_plain) as s (item_id, is_plain) on s.item_id = l.item_id
+       where s.is_plain is not true
+       group by l.place
+    ) unfit on unfit.place = w.place;
+
+  select coalesce(sum(l.qty), 0)
+    into v_wanted
+    from unnest(v_places, v_qtys) as l (place, qty)
+   where v_verdicts[l.place] = 'taken';
+
+  return query
+    with units as materialized (
+      select l.place, l.line, u.unit, l.item_id,
+             row_number() over (partition by l.item_id order by l.place, l.line, u.unit) as turn
+        from unnest(v_places, v_lines, v_items, v_qtys) as l (place, line, item_id, qty)
+       cross join lateral generate_series(1, l.qty) as u (unit)
+       where v_verdicts[l.place] = 'taken'
+    ), wanted as materialized (
+      select s.item_id, s.pool_from, n.links
+        from unnest(v_held_ids, v_held_froms) as s (item_id, pool_from)
+        join (select units.item_id, count(*) as links from units group by units.item_id) n on n.item_id = s.item_id
+    ), oldest as materialized (
+      select l.item_id, l.id, row_number() over (partition by l.item_id order by l.id) as turn
+        from wanted w
+       cross join lateral (
+         select p.item_id, p.id
+           from pool_links p
+          where p.item_id = w.item_id
+            and p.id > w.pool_from
+            and p.set_aside_at is null
+          order by p.item_id, p.id
+          limit w.links
+            for update
+       ) l
+    ), taken as (
+      delete from pool_links p
+       using oldest o
+       where p.item_id = o.item_id
+         and p.id = o.id
+      returning p.item_id, p.id, p.link_sealed, p.link_kek_id, o.turn
+    ), reduced as (
+      update item_supply s
+         set pool_left = s.pool_left - t.links,
+             pool_from = t.last_id
+        from (select taken.item_id, count(*)::integer as links, max(taken.id) as last_id from taken group by taken.item_id) t
+       where s.item_id = t.item_id
+    )
+    select u.place, 'taken', v_created_ats[u.place], u.line, u.unit::smallint, u.item_id, t.id, t.link_sealed, t.link_kek_id
+      from units u
+      join taken t on t.item_id = u.item_id and t.turn = u.turn;
+  get diagnostics v_taken = row_count;
+  if v_taken <> v_wanted then
+    raise exception 'the pools have % of % links where they were expected', v_taken, v_wanted
+      using errcode = 'object_not_in_prerequisite_state';
+  end if;
+  return query
+    select w.place::integer, w.verdict, null::timestamptz, null::smallint, null::smallint, null::text, null::text, null::bytea, null::text
+      from unnest(v_verdicts) with ordinality as w (verdict, place)
+     where w.verdict <> 'taken';
 end
 $$;
 
@@ -1827,6 +2118,131 @@ CREATE TABLE shopwire.api_keys (
     CONSTRAINT api_keys_scopes_check CHECK (((cardinality(scopes) > 0) AND (scopes <@ ARRAY['account:read'::text, 'catalogue:read'::text, 'orders:read'::text, 'orders:write'::text, 'webhooks:read'::text, 'webhooks:write'::text])))
 );
 
+CREATE TABLE shopwire.deliveries (
+    account_id text NOT NULL COLLATE pg_catalog."C",
+    endpoint_id text NOT NULL COLLATE pg_catalog."C",
+    event_id text NOT NULL COLLATE pg_catalog."C",
+    state text DEFAULT 'pending'::text NOT NULL COLLATE pg_catalog."C",
+    round smallint DEFAULT 1 NOT NULL,
+    attempts smallint DEFAULT 0 NOT NULL,
+    last_error text,
+    created_at timestamp with time zone NOT NULL,
+    next_at timestamp with time zone NOT NULL,
+    done_at timestamp with time zone,
+    first_started_at timestamp with time zone,
+    first_finished_at timestamp with time zone,
+    first_status smallint,
+    first_address inet,
+    first_signed_s bigint,
+    first_signatures bytea,
+    first_connect_ms integer,
+    first_send_ms integer,
+    first_wait_ms integer,
+    CONSTRAINT deliveries_attempts_check CHECK (((attempts >= 0) AND (attempts <= 12))),
+    CONSTRAINT deliveries_done CHECK (((state = 'pending'::text) = (done_at IS NULL))),
+    CONSTRAINT deliveries_first_signatures_check CHECK ((octet_length(first_signatures) = ANY (ARRAY[32, 64]))),
+    CONSTRAINT deliveries_last_error_check CHECK ((char_length(last_error) <= 50)),
+    CONSTRAINT deliveries_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'cancelled'::text])))
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+
+CREATE TABLE shopwire.delivery_attempts (
+    account_id text NOT NULL COLLATE pg_catalog."C",
+    endpoint_id text NOT NULL COLLATE pg_catalog."C",
+    event_id text NOT NULL COLLATE pg_catalog."C",
+    round smallint NOT NULL,
+    n smallint NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    status smallint,
+    error text,
+    remote_address inet,
+    signed_s bigint,
+    signatures bytea,
+    connect_ms integer,
+    send_ms integer,
+    wait_ms integer,
+    answer_sealed bytea,
+    answer_kek_id text,
+    CONSTRAINT delivery_attempts_error_check CHECK ((char_length(error) <= 50)),
+    CONSTRAINT delivery_attempts_signatures_check CHECK ((octet_length(signatures) = ANY (ARRAY[32, 64])))
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05');
+
+CREATE VIEW shopwire.attempts_made WITH (security_invoker='true') AS
+ SELECT delivery_attempts.account_id,
+    delivery_attempts.endpoint_id,
+    delivery_attempts.event_id,
+    delivery_attempts.round,
+    delivery_attempts.n,
+    delivery_attempts.started_at,
+    delivery_attempts.finished_at,
+    delivery_attempts.status,
+    delivery_attempts.error,
+    delivery_attempts.remote_address,
+    delivery_attempts.signed_s,
+    delivery_attempts.signatures,
+    delivery_attempts.connect_ms,
+    delivery_attempts.send_ms,
+    delivery_attempts.wait_ms,
+    delivery_attempts.answer_sealed
+   FROM shopwire.delivery_attempts
+UNION ALL
+ SELECT deliveries.account_id,
+    deliveries.endpoint_id,
+    deliveries.event_id,
+    (1)::smallint AS round,
+    (1)::smallint AS n,
+    deliveries.first_started_at AS started_at,
+    deliveries.first_finished_at AS finished_at,
+    deliveries.first_status AS status,
+    NULL::text AS error,
+    deliveries.first_address AS remote_address,
+    deliveries.first_signed_s AS signed_s,
+    deliveries.first_signatures AS signatures,
+    deliveries.first_connect_ms AS connect_ms,
+    deliveries.first_send_ms AS send_ms,
+    deliveries.first_wait_ms AS wait_ms,
+    NULL::bytea AS answer_sealed
+   FROM shopwire.deliveries
+  WHERE (deliveries.first_started_at IS NOT NULL);
+
+CREATE VIEW shopwire.attempts_shown WITH (security_invoker='true') AS
+ SELECT delivery_attempts.account_id,
+    delivery_attempts.endpoint_id,
+    delivery_attempts.event_id,
+    delivery_attempts.round,
+    delivery_attempts.n,
+    delivery_attempts.started_at,
+    delivery_attempts.finished_at,
+    delivery_attempts.status,
+    delivery_attempts.error,
+    delivery_attempts.signed_s,
+    delivery_attempts.signatures,
+    delivery_attempts.connect_ms,
+    delivery_attempts.send_ms,
+    delivery_attempts.wait_ms,
+    delivery_attempts.answer_sealed
+   FROM shopwire.delivery_attempts
+UNION ALL
+ SELECT deliveries.account_id,
+    deliveries.endpoint_id,
+    deliveries.event_id,
+    (1)::smallint AS round,
+    (1)::smallint AS n,
+    deliveries.first_started_at AS started_at,
+    deliveries.first_finished_at AS finished_at,
+    deliveries.first_status AS status,
+    NULL::text AS error,
+    deliveries.first_signed_s AS signed_s,
+    deliveries.first_signatures AS signatures,
+    deliveries.first_connect_ms AS connect_ms,
+    deliveries.first_send_ms AS send_ms,
+    deliveries.first_wait_ms AS wait_ms,
+    NULL::bytea AS answer_sealed
+   FROM shopwire.deliveries
+  WHERE (deliveries.first_started_at IS NOT NULL);
+
 CREATE TABLE shopwire.audit_log (
     id text NOT NULL COLLATE pg_catalog."C",
     at timestamp with time zone NOT NULL,
@@ -1926,47 +2342,6 @@ CREATE TABLE shopwire.database_identity (
     clock_accepted integer DEFAULT 0 NOT NULL,
     CONSTRAINT database_identity_only_row_check CHECK (only_row)
 );
-
-CREATE TABLE shopwire.deliveries (
-    account_id text NOT NULL COLLATE pg_catalog."C",
-    endpoint_id text NOT NULL COLLATE pg_catalog."C",
-    event_id text NOT NULL COLLATE pg_catalog."C",
-    state text DEFAULT 'pending'::text NOT NULL COLLATE pg_catalog."C",
-    round smallint DEFAULT 1 NOT NULL,
-    attempts smallint DEFAULT 0 NOT NULL,
-    last_error text,
-    created_at timestamp with time zone NOT NULL,
-    next_at timestamp with time zone NOT NULL,
-    done_at timestamp with time zone,
-    CONSTRAINT deliveries_attempts_check CHECK (((attempts >= 0) AND (attempts <= 12))),
-    CONSTRAINT deliveries_done CHECK (((state = 'pending'::text) = (done_at IS NULL))),
-    CONSTRAINT deliveries_last_error_check CHECK ((char_length(last_error) <= 50)),
-    CONSTRAINT deliveries_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'cancelled'::text])))
-)
-WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
-
-CREATE TABLE shopwire.delivery_attempts (
-    account_id text NOT NULL COLLATE pg_catalog."C",
-    endpoint_id text NOT NULL COLLATE pg_catalog."C",
-    event_id text NOT NULL COLLATE pg_catalog."C",
-    round smallint NOT NULL,
-    n smallint NOT NULL,
-    started_at timestamp with time zone NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    status smallint,
-    error text,
-    remote_address inet,
-    signed_s bigint,
-    signatures bytea,
-    connect_ms integer,
-    send_ms integer,
-    wait_ms integer,
-    answer_sealed bytea,
-    answer_kek_id text,
-    CONSTRAINT delivery_attempts_error_check CHECK ((char_length(error) <= 50)),
-    CONSTRAINT delivery_attempts_signatures_check CHECK ((octet_length(signatures) = ANY (ARRAY[32, 64])))
-)
-WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05');
 
 CREATE TABLE shopwire.encryption_key_checks (
     kek_id text NOT NULL COLLATE pg_catalog."C",
@@ -3723,6 +4098,9 @@ GRANT ALL ON FUNCTION shopwire.database_start() TO shopwire_worker_rights;
 REVOKE ALL ON FUNCTION shopwire.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION shopwire.delete_old_evidence(p_before timestamp with time zone, p_chunk integer) TO shopwire_worker_rights;
 
+REVOKE ALL ON FUNCTION shopwire.deliver_orders(p_may_wait boolean, p_is_journalled boolean, p_account_ids text[], p_order_ids text[], p_event_ids text[], p_attempts integer[], p_at timestamp with time zone, p_places integer[], p_lines smallint[], p_units smallint[], p_links_sealed bytea[], p_link_kek_ids text[], p_link_hashes bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.deliver_orders(p_may_wait boolean, p_is_journalled boolean, p_account_ids text[], p_order_ids text[], p_event_ids text[], p_attempts integer[], p_at timestamp with time zone, p_places integer[], p_lines smallint[], p_units smallint[], p_links_sealed bytea[], p_link_kek_ids text[], p_link_hashes bytea[]) TO shopwire_worker_rights;
+
 REVOKE ALL ON FUNCTION shopwire.erase_account(p_account_id text, p_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION shopwire.erase_account(p_account_id text, p_at timestamp with time zone) TO shopwire_operator_rights;
 
@@ -3843,6 +4221,9 @@ GRANT ALL ON FUNCTION shopwire.store_is_open() TO shopwire_worker_rights;
 
 REVOKE ALL ON FUNCTION shopwire.take_back_top_up(p_account_id text, p_top_up_id text, p_reversal_id text, p_kind text, p_provider_reference text, p_provider_status text, p_is_settled boolean, p_provider_cents bigint, p_at timestamp with time zone, OUT amount_cents bigint, OUT taken_cents bigint, OUT owed_cents bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION shopwire.take_back_top_up(p_account_id text, p_top_up_id text, p_reversal_id text, p_kind text, p_provider_reference text, p_provider_status text, p_is_settled boolean, p_provider_cents bigint, p_at timestamp with time zone, OUT amount_cents bigint, OUT taken_cents bigint, OUT owed_cents bigint) TO shopwire_worker_rights;
+
+REVOKE ALL ON FUNCTION shopwire.take_for_orders(p_may_wait boolean, p_account_ids text[], p_order_ids text[], p_attempts integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.take_for_orders(p_may_wait boolean, p_account_ids text[], p_order_ids text[], p_attempts integer[]) TO shopwire_worker_rights;
 
 REVOKE ALL ON FUNCTION shopwire.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION shopwire.witness_nonce(p_account_id text, p_key_id text, p_nonce text, p_signed_at bigint, p_is_order boolean, OUT is_new boolean, OUT refused_to bigint) TO shopwire_api_rights;
@@ -3983,6 +4364,132 @@ GRANT SELECT(revoked_at),UPDATE(revoked_at) ON TABLE shopwire.api_keys TO shopwi
 GRANT SELECT(revoked_at) ON TABLE shopwire.api_keys TO shopwire_functions;
 GRANT SELECT(revoked_at) ON TABLE shopwire.api_keys TO shopwire_readonly_rights;
 
+GRANT SELECT ON TABLE shopwire.deliveries TO shopwire_api_rights;
+GRANT INSERT,UPDATE ON TABLE shopwire.deliveries TO shopwire_dashboard;
+GRANT SELECT ON TABLE shopwire.deliveries TO shopwire_maintenance;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.deliveries TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.deliveries TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.deliveries TO shopwire_worker_rights;
+
+GRANT INSERT(account_id) ON TABLE shopwire.deliveries TO shopwire_api_rights;
+GRANT SELECT(account_id) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+GRANT SELECT(account_id),INSERT(account_id) ON TABLE shopwire.deliveries TO shopwire_functions;
+
+GRANT INSERT(endpoint_id) ON TABLE shopwire.deliveries TO shopwire_api_rights;
+GRANT SELECT(endpoint_id) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+GRANT INSERT(endpoint_id) ON TABLE shopwire.deliveries TO shopwire_functions;
+
+GRANT INSERT(event_id) ON TABLE shopwire.deliveries TO shopwire_api_rights;
+GRANT SELECT(event_id) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+GRANT SELECT(event_id),INSERT(event_id) ON TABLE shopwire.deliveries TO shopwire_functions;
+
+GRANT UPDATE(state) ON TABLE shopwire.deliveries TO shopwire_api_rights;
+GRANT SELECT(state) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+GRANT SELECT(state) ON TABLE shopwire.deliveries TO shopwire_functions;
+
+GRANT SELECT(round) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+GRANT SELECT(round) ON TABLE shopwire.deliveries TO shopwire_functions;
+
+GRANT SELECT(attempts) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+GRANT SELECT(attempts) ON TABLE shopwire.deliveries TO shopwire_functions;
+
+GRANT SELECT(last_error) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+
+GRANT INSERT(created_at) ON TABLE shopwire.deliveries TO shopwire_api_rights;
+GRANT SELECT(created_at) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+GRANT INSERT(created_at) ON TABLE shopwire.deliveries TO shopwire_functions;
+
+GRANT INSERT(next_at) ON TABLE shopwire.deliveries TO shopwire_api_rights;
+GRANT SELECT(next_at) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+GRANT INSERT(next_at) ON TABLE shopwire.deliveries TO shopwire_functions;
+
+GRANT UPDATE(done_at) ON TABLE shopwire.deliveries TO shopwire_api_rights;
+GRANT SELECT(done_at) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+
+GRANT SELECT(first_started_at) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+
+GRANT SELECT(first_finished_at) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+
+GRANT SELECT(first_status) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+
+GRANT UPDATE(first_address) ON TABLE shopwire.deliveries TO shopwire_maintenance;
+
+GRANT SELECT(first_signed_s) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+
+GRANT SELECT(first_signatures) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+
+GRANT SELECT(first_connect_ms) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+
+GRANT SELECT(first_send_ms) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+
+GRANT SELECT(first_wait_ms) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+
+GRANT SELECT ON TABLE shopwire.delivery_attempts TO shopwire_maintenance;
+GRANT SELECT,INSERT,DELETE ON TABLE shopwire.delivery_attempts TO shopwire_operator_rights;
+GRANT SELECT,INSERT,DELETE ON TABLE shopwire.delivery_attempts TO shopwire_worker_rights;
+
+GRANT SELECT(account_id) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(account_id) ON TABLE shopwire.delivery_attempts TO shopwire_functions;
+GRANT SELECT(account_id) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(endpoint_id) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(endpoint_id) ON TABLE shopwire.delivery_attempts TO shopwire_functions;
+GRANT SELECT(endpoint_id) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(event_id) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(event_id) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(round) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(round) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(n) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(n) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(started_at) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(started_at) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(finished_at) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(finished_at) ON TABLE shopwire.delivery_attempts TO shopwire_functions;
+GRANT SELECT(finished_at) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(status) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(status) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(error) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(error) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT UPDATE(remote_address) ON TABLE shopwire.delivery_attempts TO shopwire_maintenance;
+GRANT SELECT(remote_address) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(signed_s) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(signed_s) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(signatures) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(signatures) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(connect_ms) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(connect_ms) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(send_ms) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(send_ms) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(wait_ms) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT SELECT(wait_ms) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT(answer_sealed) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
+GRANT UPDATE(answer_sealed) ON TABLE shopwire.delivery_attempts TO shopwire_maintenance;
+GRANT UPDATE(answer_sealed) ON TABLE shopwire.delivery_attempts TO shopwire_operator_rights;
+
+GRANT SELECT(answer_kek_id) ON TABLE shopwire.delivery_attempts TO shopwire_api_rights;
+GRANT UPDATE(answer_kek_id) ON TABLE shopwire.delivery_attempts TO shopwire_maintenance;
+GRANT UPDATE(answer_kek_id) ON TABLE shopwire.delivery_attempts TO shopwire_operator_rights;
+GRANT SELECT(answer_kek_id) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
+
+GRANT SELECT ON TABLE shopwire.attempts_made TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.attempts_made TO shopwire_worker_rights;
+
+GRANT SELECT ON TABLE shopwire.attempts_shown TO shopwire_dashboard;
+
 GRANT SELECT ON TABLE shopwire.audit_log TO shopwire_dashboard;
 GRANT INSERT ON TABLE shopwire.audit_log TO shopwire_functions;
 GRANT SELECT ON TABLE shopwire.audit_log TO shopwire_operator_rights;
@@ -4081,92 +4588,6 @@ GRANT UPDATE(journal_id) ON TABLE shopwire.database_identity TO shopwire_worker_
 GRANT UPDATE(compared_start) ON TABLE shopwire.database_identity TO shopwire_worker_rights;
 
 GRANT UPDATE(journal_problem) ON TABLE shopwire.database_identity TO shopwire_worker_rights;
-
-GRANT SELECT ON TABLE shopwire.deliveries TO shopwire_api_rights;
-GRANT SELECT,INSERT,UPDATE ON TABLE shopwire.deliveries TO shopwire_dashboard;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.deliveries TO shopwire_operator_rights;
-GRANT SELECT ON TABLE shopwire.deliveries TO shopwire_readonly_rights;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.deliveries TO shopwire_worker_rights;
-
-GRANT INSERT(account_id) ON TABLE shopwire.deliveries TO shopwire_api_rights;
-GRANT INSERT(account_id) ON TABLE shopwire.deliveries TO shopwire_functions;
-
-GRANT INSERT(endpoint_id) ON TABLE shopwire.deliveries TO shopwire_api_rights;
-GRANT INSERT(endpoint_id) ON TABLE shopwire.deliveries TO shopwire_functions;
-
-GRANT INSERT(event_id) ON TABLE shopwire.deliveries TO shopwire_api_rights;
-GRANT INSERT(event_id) ON TABLE shopwire.deliveries TO shopwire_functions;
-
-GRANT UPDATE(state) ON TABLE shopwire.deliveries TO shopwire_api_rights;
-
-GRANT INSERT(created_at) ON TABLE shopwire.deliveries TO shopwire_api_rights;
-GRANT INSERT(created_at) ON TABLE shopwire.deliveries TO shopwire_functions;
-
-GRANT INSERT(next_at) ON TABLE shopwire.deliveries TO shopwire_api_rights;
-GRANT INSERT(next_at) ON TABLE shopwire.deliveries TO shopwire_functions;
-
-GRANT UPDATE(done_at) ON TABLE shopwire.deliveries TO shopwire_api_rights;
-
-GRANT SELECT ON TABLE shopwire.delivery_attempts TO shopwire_maintenance;
-GRANT SELECT,INSERT,DELETE ON TABLE shopwire.delivery_attempts TO shopwire_operator_rights;
-GRANT SELECT,INSERT,DELETE ON TABLE shopwire.delivery_attempts TO shopwire_worker_rights;
-
-GRANT SELECT(account_id) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(account_id) ON TABLE shopwire.delivery_attempts TO shopwire_functions;
-GRANT SELECT(account_id) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
-
-GRANT SELECT(endpoint_id) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(endpoint_id) ON TABLE shopwire.delivery_attempts TO shopwire_functions;
-GRANT SELECT(endpoint_id) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
-
-GRANT SELECT(event_id) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(event_id) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
-
-GRANT SELECT(round) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(round) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
-
-GRANT SELECT(n) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(n) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
-
-GRANT SELECT(started_at) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(started_at) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
-
-GRANT SELECT(finished_at) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(finished_at) ON TABLE shopwire.delivery_attempts TO shopwire_functions;
-GRANT SELECT(finished_at) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
-
-GRANT SELECT(status) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(status) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
-
-GRANT SELECT(error) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(error) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
-
-GRANT UPDATE(remote_address) ON TABLE shopwire.delivery_attempts TO shopwire_maintenance;
-GRANT SELECT(remote_address) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
-
-GRANT SELECT(signed_s) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(signed_s) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
-
-GRANT SELECT(signatures) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(signatures) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
-
-GRANT SELECT(connect_ms) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(connect_ms) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
-
-GRANT SELECT(send_ms) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(send_ms) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
-
-GRANT SELECT(wait_ms) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
-GRANT SELECT(wait_ms) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
-
-GRANT SELECT(answer_sealed) ON TABLE shopwire.delivery_attempts TO shopwire_dashboard;
-GRANT UPDATE(answer_sealed) ON TABLE shopwire.delivery_attempts TO shopwire_maintenance;
-GRANT UPDATE(answer_sealed) ON TABLE shopwire.delivery_attempts TO shopwire_operator_rights;
-
-GRANT SELECT(answer_kek_id) ON TABLE shopwire.delivery_attempts TO shopwire_api_rights;
-GRANT UPDATE(answer_kek_id) ON TABLE shopwire.delivery_attempts TO shopwire_maintenance;
-GRANT UPDATE(answer_kek_id) ON TABLE shopwire.delivery_attempts TO shopwire_operator_rights;
-GRANT SELECT(answer_kek_id) ON TABLE shopwire.delivery_attempts TO shopwire_readonly_rights;
 
 GRANT SELECT,INSERT ON TABLE shopwire.encryption_key_checks TO shopwire_api_rights;
 GRANT SELECT ON TABLE shopwire.encryption_key_checks TO shopwire_dashboard;

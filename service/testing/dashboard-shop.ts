@@ -12,7 +12,7 @@ import { createLog } from '../src/platform/observability/log.ts'
 import type { Sent } from '../src/platform/outbound/guarded-client.ts'
 import { createMetrics } from '../src/programs/metrics.ts'
 import { createDelivery } from '../src/webhooks/deliver.ts'
-import { DELIVER_QUEUE } from '../src/webhooks/endpoint.ts'
+import { DELIVER_QUEUE } from '../src/webhooks/deliver-queue.ts'
 import { memberAct, memberOf } from './member.ts'
 import type { Shop, TestKey } from './shop.ts'
 

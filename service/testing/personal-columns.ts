@@ -35,6 +35,7 @@ export const PERSONAL_COLUMNS: Readonly<Record<string, Fate>> = {
   'credentials.subject': 'erased',
   'database_identity.system_identifier': 'store',
   'database_identity.confirmed_by': 'store',
+  'deliveries.first_address': 'erased',
   'deliveries.last_error': 'code',
   'delivery_attempts.error': 'code',
   'delivery_attempts.remote_address': 'erased',

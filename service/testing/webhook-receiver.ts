@@ -8,7 +8,7 @@ import { createLog } from '../src/platform/observability/log.ts'
 import { guardedClients } from '../src/platform/outbound/guarded-client.ts'
 import { createMetrics } from '../src/programs/metrics.ts'
 import { createDelivery } from '../src/webhooks/deliver.ts'
-import { DELIVER_QUEUE } from '../src/webhooks/endpoint.ts'
+import { DELIVER_QUEUE } from '../src/webhooks/deliver-queue.ts'
 import type { Shop } from './shop.ts'
 
 /** A receiver at a public address, which the clients of this process trust. */

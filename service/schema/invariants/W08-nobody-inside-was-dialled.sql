@@ -1,6 +1,6 @@
 -- Every address that was ever dialled is a public one.
 select event_id
-  from delivery_attempts
+  from attempts_made
  where remote_address <<= any (array[
          '0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24',
          '192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24',

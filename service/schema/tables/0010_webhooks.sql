@@ -101,6 +101,17 @@ create table deliveries (
   created_at timestamptz not null,
   next_at timestamptz not null,
   done_at timestamptz,
+  -- The first attempt, if the event was accepted at once, as nearly all are: this row is written then anyway. All other attempts are in
+  -- delivery_attempts; the views below show both.
+  first_started_at timestamptz,
+  first_finished_at timestamptz,
+  first_status smallint,
+  first_address inet,
+  first_signed_s bigint,
+  first_signatures bytea check (octet_length(first_signatures) in (32, 64)),
+  first_connect_ms integer,
+  first_send_ms integer,
+  first_wait_ms integer,
   primary key (account_id, event_id, endpoint_id),
   foreign key (account_id, endpoint_id) references webhook_endpoints (account_id, id),
   foreign key (account_id, event_id) references events (account_id, id),
@@ -121,7 +132,7 @@ create policy all_accounts on deliveries
   using (true);
 create policy own_account on deliveries to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
 
--- Every attempt, for the account's owner and for operators. Never the body of a request.
+-- The attempts that are not in the row of their delivery. Never the body of a request.
 create table delivery_attempts (
   account_id text collate "C" not null,
   endpoint_id text collate "C" not null,
@@ -156,6 +167,28 @@ create policy all_accounts on delivery_attempts
      shopwire_maintenance
   using (true);
 create policy own_account on delivery_attempts to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
+
+-- Every attempt, for operators. Meant for the attempts of one event: no index gives both halves together in the order of time.
+create view attempts_made with (security_invoker) as
+select account_id, endpoint_id, event_id, round, n, started_at, finished_at, status, error, remote_address, signed_s, signatures,
+       connect_ms, send_ms, wait_ms, answer_sealed
+  from delivery_attempts
+ union all
+select account_id, endpoint_id, event_id, 1::smallint, 1::smallint, first_started_at, first_finished_at, first_status, null, first_address,
+       first_signed_s, first_signatures, first_connect_ms, first_send_ms, first_wait_ms, null
+  from deliveries
+ where first_started_at is not null;
+
+-- The same for the people of an account: without the address, which the dashboard's role cannot read.
+create view attempts_shown with (security_invoker) as
+select account_id, endpoint_id, event_id, round, n, started_at, finished_at, status, error, signed_s, signatures, connect_ms, send_ms,
+       wait_ms, answer_sealed
+  from delivery_attempts
+ union all
+select account_id, endpoint_id, event_id, 1::smallint, 1::smallint, first_started_at, first_finished_at, first_status, null,
+       first_signed_s, first_signatures, first_connect_ms, first_send_ms, first_wait_ms, null
+  from deliveries
+ where first_started_at is not null;
 
 -- How far the current announcement of catalogue.changed has come. One row. Announcements start at least a minute apart, so no
 -- account gets the event more than once a minute.

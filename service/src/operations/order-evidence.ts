@@ -127,7 +127,7 @@ const selectOrderEvents = (db: Queryable, account_id: string, order_id: string) 
            (select coalesce(json_agg(json_build_object('started_at', a.started_at, 'status', a.status, 'error', a.error,
                                                        'remote_address', host(a.remote_address))
                                      order by a.started_at, a.round, a.n), '[]')
-              from delivery_attempts a
+              from attempts_made a
              where a.account_id = d.account_id and a.event_id = d.event_id and a.endpoint_id = d.endpoint_id) as attempts
       from events e
       left join deliveries d on d.account_id = e.account_id and d.event_id = e.id

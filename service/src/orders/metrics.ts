@@ -6,6 +6,8 @@ export const ORDER_STATEMENTS = {
   placeOrder: 'place_order',
   readOrder: 'read_order',
   listOrders: 'list_orders',
+  takeForOrders: 'take_for_orders',
+  deliverOrders: 'deliver_orders',
 } as const
 
 export function orderMetrics(registry: MetricRegistry) {

@@ -25,8 +25,8 @@ import { newId } from '../platform/text/ids.ts'
 import { createLinkVault, type LinkVault } from '../supply/gift-link.ts'
 import { createObtainer, type ObtainFromSuppliers } from '../supply/obtain.ts'
 import { createDelivery } from '../webhooks/deliver.ts'
+import { DELIVER_QUEUE } from '../webhooks/deliver-queue.ts'
 import type { DeliverDeps } from '../webhooks/delivery-deps.ts'
-import { DELIVER_QUEUE } from '../webhooks/endpoint.ts'
 import { keepJournal } from './journal-wiring.ts'
 import { mailRunner } from './mail-wiring.ts'
 import type { Part, ProgramDeps } from './run-program.ts'
@@ -37,8 +37,10 @@ import { repeatedWork } from './worker-loops.ts'
 const PATIENCE = 0.5
 /** If workers were down for longer than this, an operator has to confirm before anything is removed. */
 const AWAY_MS_MAX = 24 * 3_600_000
-/** The share of the slots that requests to one supplier may use, the share of the backlog, and the share of failing jobs. */
+/** The share of the slots for jobs that became due in large numbers, and the share for failing jobs. */
 const SHARE = 0.5
+/** The share of the slots that requests to one supplier may use: a slow one must not take every slot. */
+const SUPPLIER_SHARE = 0.125
 
 /** Parts that the emulator replaces. `bin/worker.ts` replaces none, whatever its settings say. */
 export interface WorkerParts extends Partial<Pick<DeliverDeps, 'openClient'>> {
@@ -145,15 +147,17 @@ function orderRunner(
   own: RunnerParts & Pick<JobRunnerOptions, 'trace'> & Pick<FulfilDeps, 'journal'>,
 ) {
   const { keyring, vault, clock, journal, trace } = own
-  const asksMax = shareOf(config.SHOPWIRE_WORKER_ORDERS)
+  const slots = config.SHOPWIRE_WORKER_ORDERS
+  const asksMax = shareOf(slots, SUPPLIER_SHARE)
   const fetch = operatorFetch(config.SHOPWIRE_EGRESS_PROXY, networksOf(config))
   const obtain = parts.obtain ?? createObtainer({ db, keyring, clock, asksMax, fetch, log, metrics })
-  const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain, journal })
+  const batching = config.SHOPWIRE_BATCHING
+  const fulfil = createFulfilment({ db, vault, clock, log, metrics, obtain, journal, batching })
   return createJobRunner(db, {
     queue: FULFIL_QUEUE,
     subjectName: 'order_id',
-    concurrency: config.SHOPWIRE_WORKER_ORDERS,
-    backlogMax: asksMax,
+    concurrency: slots,
+    backlogMax: shareOf(slots, SHARE),
     log,
     metrics,
     work: parts.fulfil?.(fulfil) ?? fulfil,
@@ -167,7 +171,7 @@ function deliveryRunner(
   own: RunnerParts & Pick<DeliverDeps, 'openClient' | 'trace'> & { readonly identity: IdentityWatch },
 ) {
   const { keyring, vault, clock, identity, openClient, trace } = own
-  const endpointsMax = shareOf(config.SHOPWIRE_WORKER_ENDPOINTS)
+  const endpointsMax = shareOf(config.SHOPWIRE_WORKER_ENDPOINTS, SHARE)
   return createJobRunner(db, {
     queue: DELIVER_QUEUE,
     subjectName: 'endpoint_id',
@@ -200,7 +204,7 @@ function deliveryRunner(
   })
 }
 
-const shareOf = (slots: number) => Math.max(1, Math.floor(slots * SHARE))
+const shareOf = (slots: number, share: number) => Math.max(1, Math.floor(slots * share))
 
 /** Reports to the store that this worker runs. One worker leads: it also reads the figures of the whole store. */
 function reportPresence({ db, log, metrics }: ProgramDeps, worker_id: string) {

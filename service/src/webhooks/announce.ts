@@ -1,7 +1,7 @@
 import { CATALOGUE_CHANGED_INTERVAL_S_MIN } from '@shopwire/contract'
 import { type Db, sql, type Tx } from '../platform/database/db.ts'
 import { newId } from '../platform/text/ids.ts'
-import { DELIVER_QUEUE } from './endpoint.ts'
+import { DELIVER_QUEUE } from './deliver-queue.ts'
 
 /** So few that other statements wait only milliseconds for the database's processor. */
 const CHUNK = 100

@@ -10,8 +10,9 @@ import {
   type Attempt,
   type DueDelivery,
   type EndpointKey,
-  endDeliverJob,
+  endDeliverJobs,
   giveUpDeliveries,
+  type Look,
   recordAttempts,
   selectDestinations,
   selectDue,
@@ -24,6 +25,8 @@ const ATTEMPTS_AT_ONCE = 4
 const LOOK_AHEAD = 64
 const SUSPENDED_WAIT_MS = 60_000
 const BATCH_MAX = 256
+/** Endpoints that are looked at together; each may bring as many events as are read ahead. */
+const LOOKS_MAX = 32
 /** An event that arrives while others are being sent waits no longer than this, however long their answers take. */
 const LOOK_EVERY_MS = 1_000
 
@@ -45,6 +48,16 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
       part: 'database',
       sizeMax: BATCH_MAX,
       runMany: (attempts: readonly Attempt[]) => recordAttempts(db, attempts),
+    }),
+    look: batched({
+      part: 'database',
+      sizeMax: LOOKS_MAX,
+      runMany: (looks: readonly Look[]) => selectDue(db, looks, LOOK_AHEAD),
+    }),
+    end: batched({
+      part: 'database',
+      sizeMax: BATCH_MAX,
+      runMany: (jobs: readonly Job[]) => endDeliverJobs(db, jobs),
     }),
   }
 
@@ -76,8 +89,8 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
       log.warn(line, 'webhook deliveries expired')
     }
     const look = async () => {
-      const asked = { now: new Date(clock.nowMs()), but: [...sending.keys()], limit: LOOK_AHEAD }
-      const due = await selectDue(db, { account_id, endpoint_id }, asked)
+      const now = new Date(clock.nowMs())
+      const due = await shared.look({ account_id, endpoint_id, now, but: [...sending.keys()] })
       sawAllMs = due.length < LOOK_AHEAD ? performance.now() : Number.NEGATIVE_INFINITY
       const inTime = due.filter(({ created_at }) => created_at > horizon())
       if (inTime.length < due.length) await giveUpLate()
@@ -115,7 +128,7 @@ export function createDelivery(deps: DeliverDeps): (job: Job) => Promise<JobEnd>
           await firstOf(sending.values(), LOOK_EVERY_MS)
           continue
         }
-        const { is_ended, was_woken } = await endDeliverJob(db, job)
+        const { is_ended, was_woken } = await shared.end(job)
         if (is_ended) return { kind: 'done' }
         if (!was_woken) break
         sawAllMs = Number.NEGATIVE_INFINITY

@@ -1,10 +1,11 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/database/db.ts'
 import type { Keyring } from '../platform/encryption/encryption.ts'
+import type { Job } from '../platform/jobs/jobs.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Span } from '../platform/observability/tracing.ts'
 import type { GuardedClient, GuardedClientOptions } from '../platform/outbound/guarded-client.ts'
-import type { Attempt, Destination, DueDelivery, EndpointKey } from './delivery-queries.ts'
+import type { Attempt, Destination, DueDelivery, EndedJob, EndpointKey, Look } from './delivery-queries.ts'
 import { secretBinding } from './endpoint.ts'
 import type { WebhookMetrics } from './metrics.ts'
 
@@ -41,6 +42,8 @@ const FRESH_MS = 50
 export interface Shared extends DeliverDeps {
   read(endpoint: EndpointKey): Promise<Destination | undefined>
   record(attempt: Attempt): Promise<boolean>
+  look(look: Look): Promise<DueDelivery[]>
+  end(job: Job): Promise<EndedJob>
 }
 
 /** To one endpoint, for as long as this worker has its job. */

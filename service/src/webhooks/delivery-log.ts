@@ -22,7 +22,7 @@ export const listDeliveries = (db: Queryable, account_id: string, limit: number)
   db.many<LoggedDelivery>(sql`
     select e.id as event_id, e.type, e.order_id, d.endpoint_id, d.state, d.attempts, d.created_at, d.next_at,
            (select a.error
-              from delivery_attempts a
+              from attempts_made a
              where a.account_id = d.account_id and a.endpoint_id = d.endpoint_id and a.event_id = d.event_id
              order by a.round desc, a.n desc
              limit 1) as last_error
@@ -46,7 +46,7 @@ export const listAttempts = (db: Queryable, account_id: string, event_id: string
   db.many<LoggedAttempt>(sql`
     select round, n, started_at, (extract(epoch from finished_at - started_at) * 1000)::integer as ms, status, error,
            host(remote_address) as remote_address
-      from delivery_attempts
+      from attempts_made
      where account_id = ${account_id}
        and event_id = ${event_id}
      order by started_at, round, n`)

@@ -1,6 +1,7 @@
 import type { WebhookEventName } from '@shopwire/contract'
 import { type Queryable, sql, type Tx, timed } from '../platform/database/db.ts'
 import type { Job } from '../platform/jobs/jobs.ts'
+import { DELIVER_QUEUE } from './deliver-queue.ts'
 import { WEBHOOK_STATEMENTS } from './metrics.ts'
 
 /**
@@ -80,29 +81,45 @@ export interface DueDelivery {
   readonly body_sealed: Buffer | null
 }
 
-/** Due and not given up yet, oldest first. */
-export const selectDue = (
+export interface Look extends EndpointKey {
+  readonly now: Date
+  /** Events that are being sent. */
+  readonly but: readonly string[]
+}
+
+/** What is due to each endpoint and not given up yet, oldest first, at most `limit` to each; in the order in which they were asked for. */
+export async function selectDue(
   db: Queryable,
-  { account_id, endpoint_id }: EndpointKey,
-  { now, but, limit }: { now: Date; but: readonly string[]; limit: number },
-) =>
-  db.many<DueDelivery>(
+  looks: readonly Look[],
+  limit: number,
+): Promise<DueDelivery[][]> {
+  const found = await db.many<DueDelivery & { place: number }>(
     timed(
       WEBHOOK_STATEMENTS.takeDueDeliveries,
       sql`
-    select d.event_id, d.round, d.attempts, d.created_at, e.type, e.order_id, e.revision, e.created_at as event_created_at,
+    select w.place, d.event_id, d.round, d.attempts, d.created_at, e.type, e.order_id, e.revision, e.created_at as event_created_at,
            e.body_sealed
-      from deliveries d
+      from unnest(${looks.map(({ account_id }) => account_id)}::text[],
+                  ${looks.map(({ endpoint_id }) => endpoint_id)}::text[], ${looks.map(({ now }) => now)}::timestamptz[],
+                  ${looks.map(({ but }) => but.join(' '))}::text[])
+             with ordinality as w (account_id, endpoint_id, now, but, place)
+     cross join lateral (select d.account_id, d.event_id, d.round, d.attempts, d.created_at, d.next_at
+                           from deliveries d
+                          where d.account_id = w.account_id
+                            and d.endpoint_id = w.endpoint_id
+                            and d.state = 'pending'
+                            and d.next_at <= w.now
+                            and d.event_id <> all (string_to_array(w.but, ' '))
+                          order by d.next_at, d.event_id
+                          limit ${limit}) d
       join events e on e.account_id = d.account_id and e.id = d.event_id
-     where d.account_id = ${account_id}
-       and d.endpoint_id = ${endpoint_id}
-       and d.state = 'pending'
-       and d.next_at <= ${now}
-       and d.event_id <> all(${but})
-     order by d.next_at, d.event_id
-     limit ${limit}`,
+     order by w.place, d.next_at, d.event_id`,
     ),
   )
+  const due: DueDelivery[][] = looks.map(() => [])
+  for (const { place, ...delivery } of found) due[place - 1]?.push(delivery)
+  return due
+}
 
 /** Gives up what has been waiting since `horizon` or longer. Locks the endpoint first, like every change of several of its deliveries. */
 export const giveUpDeliveries = (
@@ -136,38 +153,60 @@ export const selectNext = (db: Queryable, account_id: string, endpoint_id: strin
        and endpoint_id = ${endpoint_id}
        and state = 'pending'`)
 
+export interface EndedJob {
+  readonly is_ended: boolean
+  readonly was_woken: boolean
+}
+
 /**
- * Ends the job of an endpoint that has nothing left to send and was not woken meanwhile; takes the mark off one that was, so that the
- * events that woke it can be looked for and the job ended after them. An event written at the same moment either waits for this
+ * Ends the jobs of endpoints that have nothing left to send and were not woken meanwhile; takes the mark off those that were, so that the
+ * events that woke them can be looked for and the job ended after them. An event written at the same moment either waits for this
  * statement and creates or marks the job, or has marked it before. Without that mark it could be missed: a statement that waited for a
- * row lock re-reads that row, but no other table.
+ * row lock re-reads that row, but no other table. A job that another transaction holds is left as it is: nobody waits for the account of
+ * another.
  */
-export const endDeliverJob = (db: Queryable, { account_id, queue, subject, attempts }: Job) =>
-  db.one<{ is_ended: boolean; was_woken: boolean }>(sql`
-    with ended as (
-      delete from jobs
-       where account_id = ${account_id}
-         and queue = ${queue}
-         and subject = ${subject}
-         and attempts = ${attempts}
-         and not is_woken
+export async function endDeliverJobs(db: Queryable, jobs: readonly Job[]): Promise<EndedJob[]> {
+  const found = await db.many<EndedJob & { place: number }>(
+    timed(
+      WEBHOOK_STATEMENTS.endDeliverJobs,
+      sql`
+    with held as materialized (
+      select m.place, j.subject
+        from jobs j
+        join unnest(${jobs.map(({ account_id }) => account_id)}::text[], ${jobs.map(({ subject }) => subject)}::text[],
+                    ${jobs.map(({ attempts }) => attempts)}::integer[]) with ordinality as m (account_id, subject, attempts, place)
+          on j.account_id = m.account_id and j.subject = m.subject and j.attempts = m.attempts
+       where j.queue = ${DELIVER_QUEUE}
+       order by j.account_id, j.subject
+         for update of j skip locked
+    ), ended as (
+      delete from jobs j
+       using held h
+       where j.queue = ${DELIVER_QUEUE}
+         and j.subject = h.subject
+         and not j.is_woken
          and not exists (select
-                           from deliveries
-                          where account_id = ${account_id}
-                            and endpoint_id = ${subject}
-                            and state = 'pending')
-      returning 1
+                           from deliveries d
+                          where d.account_id = j.account_id
+                            and d.endpoint_id = j.subject
+                            and d.state = 'pending')
+      returning h.place
     ), woken as (
-      update jobs
+      update jobs j
          set is_woken = false
-       where account_id = ${account_id}
-         and queue = ${queue}
-         and subject = ${subject}
-         and attempts = ${attempts}
-         and is_woken
-      returning 1
+        from held h
+       where j.queue = ${DELIVER_QUEUE}
+         and j.subject = h.subject
+         and j.is_woken
+      returning h.place
     )
-    select exists (select from ended) as is_ended, exists (select from woken) as was_woken`)
+    select h.place, h.place in (select place from ended) as is_ended, h.place in (select place from woken) as was_woken
+      from held h`,
+    ),
+  )
+  const byPlace = new Map(found.map(({ place, is_ended, was_woken }) => [place, { is_ended, was_woken }]))
+  return jobs.map((_, n) => byPlace.get(n + 1) ?? { is_ended: false, was_woken: false })
+}
 
 export interface Attempt {
   readonly account_id: string
@@ -197,7 +236,8 @@ export interface Attempt {
 
 /**
  * Records attempts and their results; returns, in the order given, whether each counted. An attempt does not count when the
- * delivery was cancelled or another worker has recorded the same attempt. What has to be sent again is kept with the event. Endpoints, events and deliveries are locked in this order, as everywhere. The endpoint's own row says when something was
+ * delivery was cancelled or another worker has recorded the same attempt. One that was accepted at once is kept in the row of its
+ * delivery, every other one in a row of its own. What has to be sent again is kept with the event. Endpoints, events and deliveries are locked in this order, as everywhere. The endpoint's own row says when something was
  * last accepted to the second: more would write it again for every event.
  */
 export async function recordAttempts(db: Queryable, attempts: readonly Attempt[]): Promise<boolean[]> {
@@ -209,7 +249,7 @@ export async function recordAttempts(db: Queryable, attempts: readonly Attempt[]
     with made as materialized (
       select account_id, endpoint_id, event_id, round, n, started_at, finished_at, status, error, remote_address, signed_s,
              signatures, connect_ms, send_ms, wait_ms, answer_sealed, answer_kek_id, body_sealed, body_kek_id, state, next_at,
-             place
+             place, n = 1 and round = 1 and error is null and answer_sealed is null as is_at_once
         from unnest(${column('account_id')}::text[], ${column('endpoint_id')}::text[], ${column('event_id')}::text[],
                     ${column('round')}::smallint[], ${column('n')}::smallint[], ${column('started_at')}::timestamptz[],
                     ${column('finished_at')}::timestamptz[], ${column('status')}::smallint[], ${column('error')}::text[],
@@ -243,7 +283,16 @@ export async function recordAttempts(db: Queryable, attempts: readonly Attempt[]
              state = m.state,
              last_error = m.error,
              next_at = m.next_at,
-             done_at = case when m.state = 'pending' then null else m.finished_at end
+             done_at = case when m.state = 'pending' then null else m.finished_at end,
+             first_started_at = case when m.is_at_once then m.started_at else d.first_started_at end,
+             first_finished_at = case when m.is_at_once then m.finished_at else d.first_finished_at end,
+             first_status = case when m.is_at_once then m.status else d.first_status end,
+             first_address = case when m.is_at_once then m.remote_address else d.first_address end,
+             first_signed_s = case when m.is_at_once then m.signed_s else d.first_signed_s end,
+             first_signatures = case when m.is_at_once then m.signatures else d.first_signatures end,
+             first_connect_ms = case when m.is_at_once then m.connect_ms else d.first_connect_ms end,
+             first_send_ms = case when m.is_at_once then m.send_ms else d.first_send_ms end,
+             first_wait_ms = case when m.is_at_once then m.wait_ms else d.first_wait_ms end
         from held h
         join made m on m.account_id = h.account_id and m.endpoint_id = h.id
        cross join (select count(*) as bodies from kept) k
@@ -255,7 +304,7 @@ export async function recordAttempts(db: Queryable, attempts: readonly Attempt[]
          and d.attempts = m.n - 1
       returning m.account_id, m.endpoint_id, m.event_id, m.round, m.n, m.started_at, m.finished_at, m.status, m.error,
                 m.remote_address, m.signed_s, m.signatures, m.connect_ms, m.send_ms, m.wait_ms, m.answer_sealed,
-                m.answer_kek_id, m.place
+                m.answer_kek_id, m.place, m.is_at_once
     ), logged as (
       insert into delivery_attempts (account_id, endpoint_id, event_id, round, n, started_at, finished_at, status, error,
                                      remote_address, signed_s, signatures, connect_ms, send_ms, wait_ms, answer_sealed,
@@ -263,6 +312,7 @@ export async function recordAttempts(db: Queryable, attempts: readonly Attempt[]
       select account_id, endpoint_id, event_id, round, n, started_at, finished_at, status, error, remote_address, signed_s,
              signatures, connect_ms, send_ms, wait_ms, answer_sealed, answer_kek_id
         from counted
+       where not is_at_once
     ), latest as (
       select account_id, endpoint_id,
              max(finished_at) filter (where error is null) as delivered_at,

@@ -100,7 +100,7 @@ export async function searchDeliveries(
          order by event_id ${direction}, endpoint_id ${direction}
          limit ${count}) f
   left join lateral (select l.status, (extract(epoch from l.finished_at - l.started_at) * 1000)::integer as ms
-                       from delivery_attempts l
+                       from attempts_shown l
                       where l.account_id = ${account}
                         and l.event_id = f.event_id
                         and l.endpoint_id = f.endpoint_id

@@ -11,6 +11,7 @@ import type { SealedColumn } from '../platform/encryption/re-encrypt.ts'
 import { dropJob } from '../platform/jobs/jobs.ts'
 import { newId, newSecret } from '../platform/text/ids.ts'
 import { Refusal, refuse } from '../platform/trouble.ts'
+import { DELIVER_QUEUE } from './deliver-queue.ts'
 import { cancelDeliveries, selectPendingTests } from './delivery-queries.ts'
 import { recordEvent } from './events.ts'
 import {
@@ -25,7 +26,6 @@ import {
   selectHealth,
 } from './queries.ts'
 
-export const DELIVER_QUEUE = 'deliver'
 /**
  * A delivery that read its destination just before a change of URL may still be about to be sent. The answer to the change waits for
  * it, so that nothing is sent to the old URL after the answer.

@@ -5,6 +5,7 @@ export type WebhookMetrics = ReturnType<typeof webhookMetrics>
 export const WEBHOOK_STATEMENTS = {
   takeDueDeliveries: 'take_due_deliveries',
   recordAttempts: 'record_attempts',
+  endDeliverJobs: 'end_deliver_jobs',
 } as const
 
 /** A 3xx, 4xx or 5xx is counted by its class: receivers choose their status, and a label must stay bounded. */

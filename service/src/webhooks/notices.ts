@@ -21,6 +21,8 @@ const LEVELS = [100, 90, 70, 50] as const
 /** Computed over this many of the latest attempts; with fewer than the minimum there is no notice yet. */
 const ATTEMPTS_LOOKED_AT = 20
 const ATTEMPTS_MIN = 10
+/** So many events are looked through for attempts that were accepted at once. */
+const EVENTS_LOOKED_AT = 1_000
 /** At most one notice per hour for events that are given up. */
 const GIVEN_UP_EVERY_MS = 3_600_000
 
@@ -61,9 +63,24 @@ export const selectRecent = (tx: Tx, { account_id, endpoint_id }: EndpointKey) =
   tx.one<{ failed: number; attempts: number }>(sql`
     select count(*) filter (where error is not null) as failed, count(*) as attempts
       from (select error
-              from delivery_attempts
-             where account_id = ${account_id}
-               and endpoint_id = ${endpoint_id}
+              from ((select error, finished_at
+                       from delivery_attempts
+                      where account_id = ${account_id}
+                        and endpoint_id = ${endpoint_id}
+                      order by finished_at desc
+                      limit ${ATTEMPTS_LOOKED_AT})
+                    union all
+                    -- Accepted at once, of the latest events.
+                    (select null, first_finished_at
+                       from (select endpoint_id, first_finished_at
+                               from deliveries
+                              where account_id = ${account_id}
+                              order by account_id desc, event_id desc
+                              limit ${EVENTS_LOOKED_AT}) latest
+                      where endpoint_id = ${endpoint_id}
+                        and first_finished_at is not null
+                      order by first_finished_at desc
+                      limit ${ATTEMPTS_LOOKED_AT})) both_kinds
              order by finished_at desc
              limit ${ATTEMPTS_LOOKED_AT}) recent`)
 

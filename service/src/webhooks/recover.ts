@@ -3,7 +3,7 @@ import { type Queryable, sql, statement, type Tx } from '../platform/database/db
 import { wakeJob } from '../platform/jobs/jobs.ts'
 import { idFloor } from '../platform/text/ids.ts'
 import { type Refusal, refuse } from '../platform/trouble.ts'
-import { DELIVER_QUEUE } from './endpoint.ts'
+import { DELIVER_QUEUE } from './deliver-queue.ts'
 import { keepEndpoint } from './queries.ts'
 
 /** Events of a period that no endpoint accepted, and how many deliveries sending them to the current endpoint would make. */

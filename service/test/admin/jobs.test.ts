@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { FULFIL_QUEUE } from '../../src/orders/fulfilment/fulfil-queue.ts'
 import { sql } from '../../src/platform/database/db.ts'
-import { DELIVER_QUEUE } from '../../src/webhooks/endpoint.ts'
+import { DELIVER_QUEUE } from '../../src/webhooks/deliver-queue.ts'
 import { runAdminOn } from '../../testing/admin.ts'
 import { itemOf, putItems, untilFollowed } from '../../testing/items.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'

@@ -8,7 +8,7 @@ import { createLog } from '../../src/platform/observability/log.ts'
 import type { OpenGuardedClient, Sent } from '../../src/platform/outbound/guarded-client.ts'
 import { Unavailable } from '../../src/platform/trouble.ts'
 import { createDelivery } from '../../src/webhooks/deliver.ts'
-import { DELIVER_QUEUE } from '../../src/webhooks/endpoint.ts'
+import { DELIVER_QUEUE } from '../../src/webhooks/deliver-queue.ts'
 import { openBody } from '../../src/webhooks/event-body.ts'
 import { claimFromAllLanes } from '../../testing/claim.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
@@ -265,7 +265,7 @@ describe('the retry schedule', () => {
     expect(got).toHaveLength(3)
     expect(await health()).toMatchObject({ pending: 0, failed: 0, last_error: 'http_500' })
     const attempts = await shop.database.owner.many(
-      sql`select n, status, error from delivery_attempts where account_id = ${account_id} order by n`,
+      sql`select n, status, error from attempts_made where account_id = ${account_id} order by n`,
     )
     expect(attempts).toEqual([
       { n: 1, status: 500, error: 'http_500' },
@@ -428,7 +428,7 @@ test('two workers that hold the same event record one attempt', async () => {
   const job = await takeJob()
   await Promise.all([work(job), work(job)])
   const rows = await shop.database.owner.many(
-    sql`select n from delivery_attempts where account_id = ${account_id}`,
+    sql`select n from attempts_made where account_id = ${account_id}`,
   )
   expect([got.length, rows]).toEqual([2, [{ n: 1 }]])
 })

@@ -45,6 +45,11 @@ begin
    where account_id = p_account_id
      and event_id = any (v_event_ids)
      and (remote_address is not null or answer_sealed is not null);
+  update deliveries
+     set first_address = null
+   where account_id = p_account_id
+     and event_id = any (v_event_ids)
+     and first_address is not null;
   delete from order_attempts
    where ctid = any (array(select a.ctid from order_attempts a where a.account_id = p_account_id limit p_chunk));
   get diagnostics v_count = row_count;

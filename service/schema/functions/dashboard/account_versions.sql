@@ -25,7 +25,16 @@ begin
           from (select events.id from events where events.account_id = a.id order by events.id desc limit 16) e
       ) event
       cross join lateral (
-        select coalesce(string_agg(t.finished_at::text, ' '), '') as newest
+        select concat(string_agg(t.finished_at::text, ' '), (
+                 select string_agg(concat_ws('/', r.state, r.round, r.attempts), ' ')
+                   from (
+                     select v.state, v.round, v.attempts
+                       from deliveries v
+                      where v.account_id = a.id
+                      order by v.event_id desc
+                      limit 16
+                   ) r
+               )) as newest
           from (
             select d.finished_at
               from delivery_attempts d

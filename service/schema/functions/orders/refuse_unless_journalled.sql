@@ -1,14 +1,14 @@
 -- In a store that keeps a journal of sold links, no order is delivered whose links are not in it, such as by a program that was
--- started without the journal. finishDelivery puts the order into this setting when it writes its links to the journal. The class
--- of the error code, 57, makes programs treat it like an unavailable database: the order waits for a worker that writes the
--- journal.
+-- started without the journal. A program puts the orders into this setting, separated by commas, when it writes their links to the
+-- journal. The class of the error code, 57, makes programs treat it like an unavailable database: the order waits for a worker that
+-- writes the journal.
 create or replace function refuse_unless_journalled()
 returns trigger
 language plpgsql
 set search_path = pg_catalog, shopwire, pg_temp
 as $$
 begin
-  if current_setting('shopwire.journalled', true) = new.id
+  if new.id = any (string_to_array(current_setting('shopwire.journalled', true), ','))
      or not exists (select from database_identity i where i.journal_id is not null) then
     return new;
   end if;

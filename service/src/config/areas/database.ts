@@ -40,7 +40,9 @@ export const databaseSettings = {
   SHOPWIRE_BATCHING: z
     .enum(['adaptive', 'off', 'always'])
     .default('adaptive')
-    .describe('whether requests that come at the same time share calls to the database; always is for tests'),
+    .describe(
+      'whether requests that come, and orders that are due, at the same time share calls to the database; always is for tests',
+    ),
 }
 
 export function databaseProblems(given: Given): string[] {

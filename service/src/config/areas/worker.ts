@@ -7,7 +7,7 @@ export const workerSettings = {
     .int()
     .min(1)
     .max(1_000)
-    .default(8)
+    .default(32)
     .describe('orders one worker process fulfils at a time'),
   SHOPWIRE_WORKER_ENDPOINTS: z.coerce
     .number()

@@ -28,7 +28,7 @@ export const selectStoryEvents = (db: Queryable, account_id: string, order_id: s
                                                        'ms', (extract(epoch from a.finished_at - a.started_at) * 1000)::integer,
                                                        'status', a.status, 'error', a.error)
                                      order by a.started_at, a.round, a.n), '[]')
-              from delivery_attempts a
+              from attempts_shown a
              where a.account_id = d.account_id and a.event_id = d.event_id and a.endpoint_id = d.endpoint_id) as attempts
       from events e
       left join deliveries d on d.account_id = e.account_id and d.event_id = e.id

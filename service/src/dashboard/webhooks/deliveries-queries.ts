@@ -62,7 +62,7 @@ export const selectAttempts = (db: Queryable, account_id: string, event_id: stri
   db.many<AttemptRow>(sql`
     select endpoint_id, round, n, started_at, (extract(epoch from finished_at - started_at) * 1000)::integer as ms, status, error,
            signed_s, signatures, connect_ms, send_ms, wait_ms, answer_sealed
-      from delivery_attempts
+      from attempts_shown
      where account_id = ${account_id}
        and event_id = ${event_id}
      order by started_at desc, round desc, n desc

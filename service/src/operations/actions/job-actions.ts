@@ -8,8 +8,8 @@ import { deleteMail } from '../../platform/outbound/mail.ts'
 import { MAIL_QUEUE } from '../../platform/outbound/mail-queue.ts'
 import { refuse } from '../../platform/trouble.ts'
 import { selectIsOwed } from '../../supply/request-queries.ts'
+import { DELIVER_QUEUE } from '../../webhooks/deliver-queue.ts'
 import { giveUpDeliveries } from '../../webhooks/delivery-queries.ts'
-import { DELIVER_QUEUE } from '../../webhooks/endpoint.ts'
 import type { Act } from './act.ts'
 
 export interface Dropped extends Pick<DeadLetter, 'account_id' | 'queue' | 'subject'> {

@@ -1,11 +1,9 @@
-import type { Clock } from '../../platform/clock.ts'
 import type { Db, Tx } from '../../platform/database/db.ts'
 import type { JobEnd } from '../../platform/jobs/job-runner.ts'
 import { assertLease, finishJob, type Job, LeaseLostError } from '../../platform/jobs/jobs.ts'
 import type { Log } from '../../platform/observability/log.ts'
 import type { Span } from '../../platform/observability/tracing.ts'
-import type { LinkVault, PoolPlace } from '../../supply/gift-link.ts'
-import type { Journal } from '../../supply/journal.ts'
+import type { PoolPlace } from '../../supply/gift-link.ts'
 import type { SupplyMetrics } from '../../supply/metrics.ts'
 import type { ObtainFromSuppliers } from '../../supply/obtain.ts'
 import { markPools, PoolUnreadable, returnToPool, takeFromPool } from '../../supply/pool.ts'
@@ -14,18 +12,15 @@ import { endRequest, type OverCost, recordReceived } from '../../supply/receive.
 import { type OrderRequestRow, takeOverRequests } from '../../supply/request-queries.ts'
 import type { OrderMetrics } from '../metrics.ts'
 import { countUnassigned, lockOrder, type OpenLine, selectOpenLines } from '../queries.ts'
+import { createDeliverTogether, type DeliverTogetherDeps } from './deliver-together.ts'
 import { finishDelivery, keepLinks } from './delivery.ts'
 import { startWaiting, stopWaiting } from './waiting-lines.ts'
 
-export interface FulfilDeps {
-  readonly db: Db
-  readonly vault: LinkVault
-  readonly clock: Clock
+export interface FulfilDeps extends DeliverTogetherDeps {
   readonly log: Log
   readonly metrics: Pick<OrderMetrics, 'ordersDelivered' | 'orderDelivery'> &
     Pick<SupplyMetrics, 'poolsLow' | 'poolLinksSetAside' | 'poolsUnreadable' | 'supplierOverCost'>
   readonly obtain: ObtainFromSuppliers
-  readonly journal?: Journal | undefined
 }
 
 const WAIT_MS_MIN = 1_000
@@ -62,22 +57,25 @@ interface Settled {
 }
 
 /**
- * Fulfils one paid order. Links are taken from pools and, if none is missing then, the order is delivered in the same transaction;
- * suppliers are called with no transaction open. Links already obtained stay with the order. An order that was cancelled, or
- * delivered by hand, keeps its job until its suppliers have answered: the links they return go to the pool.
+ * Fulfils paid orders. Those that need nothing but links of well-filled pools are delivered many at a time (deliver-together.ts).
+ * For any other, links are taken from pools and, if none is missing then, it is delivered in the same transaction; suppliers are
+ * called with no transaction open. Links already obtained stay with the order. An order that was cancelled, or delivered by hand,
+ * keeps its job until its suppliers have answered: the links they return go to the pool.
  */
 export function createFulfilment(deps: FulfilDeps): (job: Job, span?: Span) => Promise<JobEnd> {
   const { db, log, metrics } = deps
+  const deliver = createDeliverTogether(deps)
+
+  function countDelivered({ account_id, subject: order_id }: Job, afterMs: number) {
+    deps.journal?.acknowledge({ account_id, order_id, at: new Date(deps.clock.nowMs()) })
+    metrics.ordersDelivered.inc()
+    metrics.orderDelivery.observe(afterMs / 1000)
+  }
 
   /** Counts and logs after the commit: a transaction may be rolled back and tried again. */
   async function settleNow(job: Job, received?: Received): Promise<Settled> {
     const settled = await db.transaction((tx) => settle(deps, tx, job, received))
-    if (settled.deliveredAfterMs !== undefined) {
-      const { account_id, subject: order_id } = job
-      deps.journal?.acknowledge({ account_id, order_id, at: new Date(deps.clock.nowMs()) })
-      metrics.ordersDelivered.inc()
-      metrics.orderDelivery.observe(settled.deliveredAfterMs / 1000)
-    }
+    if (settled.deliveredAfterMs !== undefined) countDelivered(job, settled.deliveredAfterMs)
     for (const { item_id, pool_left } of settled.low) {
       metrics.poolsLow.inc()
       log.warn({ item_id, pool_left }, 'a pool is running low: load it with "shopwire-admin pool load"')
@@ -93,6 +91,14 @@ export function createFulfilment(deps: FulfilDeps): (job: Job, span?: Span) => P
   }
 
   async function fulfil(job: Job, span: Span | undefined): Promise<Fulfilled> {
+    const delivered = await deliver(job)
+    if (delivered.verdict === 'lost') throw new LeaseLostError(`${job.queue} ${job.subject}`)
+    if (delivered.verdict !== 'delivered') return fulfilAlone(job, span)
+    countDelivered(job, delivered.afterMs)
+    return { end: { kind: 'done' }, outcome: 'delivered', deliveredAfterMs: delivered.afterMs }
+  }
+
+  async function fulfilAlone(job: Job, span: Span | undefined): Promise<Fulfilled> {
     const { account_id, subject: order_id, attempts: fencing_token } = job
     let state = await settleNow(job)
     let { deliveredAfterMs } = state

@@ -19,13 +19,17 @@ export interface HeldLinkRow {
   readonly source: string
 }
 
-export const selectOrderLinks = (db: Queryable, account_id: string, order_id: string) =>
-  db.many<OrderLinkRow>(sql`
-    select line, unit, link_sealed, erased_at
-      from order_links
-     where account_id = ${account_id}
-       and order_id = ${order_id}
-     order by line, unit`)
+/** Of several orders, each in the order of its lines. */
+export const selectLinksOfOrders = (
+  db: Queryable,
+  orders: readonly { readonly account_id: string; readonly id: string }[],
+) =>
+  db.many<OrderLinkRow & Pick<OrderPlace, 'account_id' | 'order_id'>>(sql`
+    select k.account_id, k.order_id, k.line, k.unit, k.link_sealed, k.erased_at
+      from unnest(${orders.map(({ account_id }) => account_id)}::text[], ${orders.map(({ id }) => id)}::text[])
+             as w (account_id, order_id)
+      join order_links k on k.order_id = w.order_id and k.account_id = w.account_id
+     order by k.order_id, k.line, k.unit`)
 
 /** Fingerprints of an order's links, in the order of its lines. */
 export const selectOrderLinkHashes = (db: Queryable, account_id: string, order_id: string) =>

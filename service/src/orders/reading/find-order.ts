@@ -3,7 +3,7 @@ import { timeInId } from '../../platform/text/ids.ts'
 import { refuse } from '../../platform/trouble.ts'
 import type { LinkVault } from '../../supply/gift-link.ts'
 import type { OrderName } from '../fulfilment/delivery.ts'
-import { selectOrderLinks } from '../links/link-queries.ts'
+import { selectLinksOfOrders } from '../links/link-queries.ts'
 import { type OrderWithLines, selectOrder, selectOrderOwner } from '../queries.ts'
 import { erasedLinks, openLinks } from './read-orders.ts'
 
@@ -32,6 +32,6 @@ export async function revealLinks(
 ): Promise<string[]> {
   const links = await openLinks(db, vault, { account_id, id: order_id })
   if (links.length > 0) return links
-  const [first] = await selectOrderLinks(db, account_id, order_id)
+  const [first] = await selectLinksOfOrders(db, [{ account_id, id: order_id }])
   throw refuse('not_found', erasedLinks(order_id, first?.erased_at ?? null))
 }

@@ -7,7 +7,7 @@ import {
 } from '@shopwire/contract'
 import type { Queryable } from '../../platform/database/db.ts'
 import type { OpensLinks } from '../../supply/gift-link.ts'
-import { selectOrderLinks } from '../links/link-queries.ts'
+import { selectLinksOfOrders } from '../links/link-queries.ts'
 import {
   type OrderRow,
   type OrderWithLines,
@@ -42,27 +42,35 @@ export async function readOrders(
   orders: readonly OrderToRead[],
 ): Promise<(Order | undefined)[]> {
   const rows = await selectOrdersById(db, orders)
-  return Promise.all(
-    rows.map(async (row, n) => {
-      if (!row) return undefined
-      const hasLinks = orders[n]?.withLinks && row.status === 'delivered'
-      return presentOrder(row, hasLinks ? await openLinks(db, vault, row) : [])
-    }),
-  )
+  const delivered = rows.filter((row, n) => row?.status === 'delivered' && orders[n]?.withLinks)
+  const links = await openLinksOf(db, vault, delivered as OrderRow[])
+  return rows.map((row) => row && presentOrder(row, links.get(row.id) ?? []))
 }
 
 /** In the order of the lines, one per unit. Empty when they were erased. */
-export async function openLinks(
+export const openLinks = async (
   db: Queryable,
   vault: OpensLinks,
-  { account_id, id: order_id }: Pick<OrderRow, 'account_id' | 'id'>,
-): Promise<string[]> {
-  const rows = await selectOrderLinks(db, account_id, order_id)
-  return Promise.all(
-    rows.flatMap(({ line, unit, link_sealed }) =>
-      link_sealed ? [vault.openFromOrder(link_sealed, { account_id, order_id, line, unit })] : [],
-    ),
+  order: Pick<OrderRow, 'account_id' | 'id'>,
+): Promise<string[]> => (await openLinksOf(db, vault, [order])).get(order.id) ?? []
+
+/** By order. */
+async function openLinksOf(
+  db: Queryable,
+  vault: OpensLinks,
+  orders: readonly Pick<OrderRow, 'account_id' | 'id'>[],
+): Promise<ReadonlyMap<string, string[]>> {
+  const links = new Map<string, string[]>()
+  if (orders.length === 0) return links
+  const rows = await selectLinksOfOrders(db, orders)
+  const opened = await Promise.all(
+    rows.map(({ link_sealed, ...place }) => link_sealed && vault.openFromOrder(link_sealed, place)),
   )
+  for (const [n, { order_id }] of rows.entries()) {
+    const link = opened[n]
+    if (typeof link === 'string') links.set(order_id, [...(links.get(order_id) ?? []), link])
+  }
+  return links
 }
 
 /** Why there are no links to show. */

@@ -73,7 +73,7 @@ test('a store whose tables were analysed while they were empty sells, delivers a
   await endSessions()
   const after = await scans()
   expect(after.get('orders')?.rows).toBe(ORDERS)
-  expect(after.get('delivery_attempts')?.rows).toBeGreaterThan(ORDERS)
+  expect(after.get('deliveries')?.rows).toBeGreaterThan(ORDERS)
   expect(GROWING.filter((table) => after.get(table)?.whole !== before.get(table)?.whole)).toEqual([])
 })
 
