@@ -94,7 +94,8 @@ export async function readDatabaseFacts(
                and c.relkind in ('r', 'p')
                and pg_has_role(c.relowner, 'usage')) as owns_tables,
            (select coalesce(bool_and(has_table_privilege(to_regclass(name), 'select')), true)
-              from unnest(${STORE_TABLES}::text[]) name) as may_read_store,
+              from unnest(${STORE_TABLES}::text[]) name)
+             and coalesce(has_function_privilege(to_regprocedure('database_start()'), 'execute'), true) as may_read_store,
            case when pg_has_role('pg_read_all_settings', 'usage') then current_setting('data_directory') end as data_directory,
            (select coalesce(json_agg(json_build_object('role', o.rolname, 'name', split_part(entry, '=', 1), 'value', split_part(entry, '=', 2))
                                      order by o.rolname, entry), '[]')
