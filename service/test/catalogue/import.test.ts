@@ -99,9 +99,9 @@ describe('a file', () => {
   test('with an id twice is refused, naming both places', () => {
     const [id, other] = ['11111111111111111', '22222222222222222']
     const csv = `${HEADER}\n${[id, other, id].map((each) => `${each},a,frame,c,1,,,`).join('\n')}`
-    expect(complaint(csv)).toContain(`line 4: the id ${id} stands in line 2 already`)
+    expect(complaint(csv)).toContain(`line 4: the id ${id} appears in line 2 already`)
     const json = JSON.stringify([id, other, id].map((each) => jsonItem(each)))
-    expect(complaint(json)).toContain(`item 3: the id ${id} stands in item 1 already`)
+    expect(complaint(json)).toContain(`item 3: the id ${id} appears in item 1 already`)
   })
 
   const columnProblems: [string, string, string][] = [

@@ -67,7 +67,7 @@ describe('orders', () => {
       expect((await admin('orders', 'place', shop.account.id, item, '--key', key)).code).toBe(EXIT.usage)
     }
     const twice = await admin('orders', 'place', shop.account.id, byHand, byHand, '--key', 'valid-key-2')
-    expect(twice).toMatchObject({ code: EXIT.usage, err: expect.stringContaining('stands twice') })
+    expect(twice).toMatchObject({ code: EXIT.usage, err: expect.stringContaining('appears twice') })
   })
 
   test('a waiting order is listed with its reason; delivered by hand it is no longer listed', async () => {
@@ -109,7 +109,7 @@ describe('orders', () => {
     ] as const) {
       const refused = await admin('orders', 'deliver', id, await fileOf(...others))
       expect(refused).toMatchObject({ code: EXIT.conflict, out: '' })
-      expect(refused.err).toContain(`of the ${others.length} links given now ${used} belong to it`)
+      expect(refused.err).toContain(`Of the ${others.length} links given now ${used} belong to it`)
       expect(refused.err).toContain('NOT used')
       expect(refused.err).not.toContain('gift.example')
     }
@@ -183,7 +183,7 @@ describe('pools', () => {
   test('are loaded from a file, waiting orders are delivered, and levels are shown', async () => {
     const links = ['https://gift.example/p1', 'https://gift.example/p2', 'https://gift.example/p1']
     const loaded = await admin('pool', 'load', pooled, await fileOf(...links))
-    expect(loaded.out).toMatch(/Loaded 2 links; the pool of \d+ holds 2\.\nLeft out 1, .* line 3\./)
+    expect(loaded.out).toMatch(/Loaded 2 links; the pool of \d+ holds 2\.\nSkipped 1, .* line 3\./)
     await admin('supply', 'set', pooled, '--warn-below', '2')
     const id = await bought(pooled)
     await expect.poll(() => status(id)).toBe('delivered')

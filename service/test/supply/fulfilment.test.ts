@@ -200,7 +200,7 @@ describe('from a pool', () => {
     await shop.operator.loadPool(item, linksOf(4))
     await shop.operator.chooseSource(item, { warn_below: 3 })
     for (let n = 0; n < 3; n += 1) await untilStatus(await buy({ id: item }), 'delivered')
-    const warnings = lines.filter((line) => line.includes('runs low') && line.includes(item))
+    const warnings = lines.filter((line) => line.includes('is running low') && line.includes(item))
     expect(warnings.map((line) => JSON.parse(line).pool_left)).toEqual([2])
   })
 

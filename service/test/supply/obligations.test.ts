@@ -223,7 +223,7 @@ test('a supplier may say what its links cost: it is booked as said, and more tha
   await work(dearer)
   expect(await requestsOf(cheaper)).toMatchObject([{ said_cents: 75, cost_cents: 75 }])
   expect(await requestsOf(dearer)).toMatchObject([{ said_cents: 101, cost_cents: 101 }])
-  expect(lines.filter((line) => line.includes('asks more than'))).toHaveLength(1)
+  expect(lines.filter((line) => line.includes('charges more than'))).toHaveLength(1)
   expect(await metrics.registry.metrics()).toMatch(/^shopwire_supplier_over_cost_total\S* 1$/m)
 
   for (const wrong of [-1, 1.5, '75', 100_000_001]) {
