@@ -5,11 +5,12 @@ import { finishPackage } from '../packaging/finish.ts'
 import { rememberModules } from '../packaging/packages-of.ts'
 
 /**
- * Makes `dist/`, the package as it is published: one program with the SDK, the contract's signing and commander in
- * it, so that it installs without dependencies. In the workspace the sources are run directly.
+ * Makes `dist/`, the package as it is published: one program with the SDK, the contract's signing and CSV, and commander
+ * in it, so that it installs without dependencies. In the workspace the sources are run directly.
  */
 const here = import.meta.dirname
 const { modules, plugin } = rememberModules()
+const PACKAGES = ['commander', 'csv-parse', 'csv-stringify']
 
 await rm(join(here, 'dist'), { recursive: true, force: true })
 await build({
@@ -23,7 +24,7 @@ await build({
   fixedExtension: true,
   dts: false,
   // Another package in it would be a decision: the build fails instead.
-  deps: { alwaysBundle: [/^@shopwire\//, 'commander'], onlyBundle: ['commander'] },
+  deps: { alwaysBundle: [/^@shopwire\//, ...PACKAGES], onlyBundle: PACKAGES },
   plugins: [plugin],
   outputOptions: { comments: { jsdoc: false } },
   outDir: 'dist',

@@ -14,7 +14,7 @@ const here = import.meta.dirname
 const { modules, plugin } = rememberModules()
 /** A line that imports a package, or a call. */
 const IMPORTS = /(?:^(?:import|export)[^"';]*|\bimport\()["']([@\w][^"'\s]*)["']/gm
-/** What the bundled code imports. */
+/** The packages that the bundled code imports, or a part of them such as csv-parse/sync. */
 const imported = new Set<string>()
 const service = join(here, '../service')
 /** Modules that the emulator loads and never uses: neither Redis nor cards nor AWS. Their packages would be installed for nothing. */
@@ -55,7 +55,8 @@ await build({
       generateBundle(_: unknown, files: Record<string, { type: string; code?: string }>) {
         // Not the chunks' lists of imports: they name those that were left out, too.
         for (const { code = '' } of Object.values(files))
-          for (const [, name = ''] of code.matchAll(IMPORTS)) imported.add(name)
+          for (const [, name = ''] of code.matchAll(IMPORTS))
+            imported.add(/^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name)
       },
     },
     {

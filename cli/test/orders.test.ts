@@ -192,7 +192,7 @@ describe('exporting', () => {
   test('export has every order once, with all fields of an emulator', async () => {
     const path = join(await folder(), 'orders.csv')
     const report = await json('orders', 'export', '--out', path)
-    const [header, ...rows] = (await readFile(path, 'utf8')).trimEnd().split('\n')
+    const [header, ...rows] = (await readFile(path, 'utf8')).trimEnd().split('\r\n')
     expect(header).toBe('id,status,total_cents,currency,created_at,idempotency_key,delivered_at,refunded_at')
     expect(rows).toHaveLength(report.orders)
     const { total } = await json('orders', 'list', '--limit', '1')
@@ -225,7 +225,7 @@ describe('exporting', () => {
     // Without their status, which may have changed meanwhile.
     const rows = (await readFile(path, 'utf8'))
       .trimEnd()
-      .split('\n')
+      .split('\r\n')
       .map((row) => row.split(','))
     await writeFile(mine, rows.map(([id, , total]) => `${id},${total}\n`).join(''))
     expect((await shopwire(['reconcile', mine], { env: theirs })).stdout).toContain('No differences')

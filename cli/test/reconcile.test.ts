@@ -126,7 +126,7 @@ test('prints a summary, and writes every row to --out', async () => {
   expect(stdout).toContain('1 with another amount')
   expect(stdout).toMatch(/ord_1 +2 +\$0\.01 +\$4\.99/)
   expect(await readFile(out, 'utf8')).toBe(
-    'kind,order_id,idempotency_key,line,mine,store\namount_differs,ord_1,,2,1,499\n',
+    'kind,order_id,idempotency_key,line,mine,store\r\namount_differs,ord_1,,2,1,499\r\n',
   )
 })
 
@@ -137,6 +137,9 @@ test.each([
   ['an empty file', '', [], /is empty/],
   ['an odd time', 'order_id\nord_1\n', ['--paid-too-long', 'soon'], /is not a duration/],
   ['no CSV', 'order_id\n"x\n', [], /line 2/],
+  ['several rows that are no CSV', 'order_id\n"x"y\nord_1\n5"\n', [], /line 2: .*line 4: /s],
+  ['a header that is no CSV', 'order_id,"total"_cents\nord_1,1\n', [], /line 1: /],
+  ['a column twice', 'order_id,status,Order_ID\n1,2,3\n', [], /column "order_id" twice/],
 ])('exits with 2 for a list that cannot be compared: %s', async (_name, mine, more, expected) => {
   const args = await files(
     mine,

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import { readCsv } from '../csv/read-csv.ts'
 import type { KnownOrder } from '../orders/known-order.ts'
 import { UsageError } from '../trouble.ts'
+import { requireOnce } from './own-file.ts'
 
 const REQUIRED = ['status', 'total_cents', 'created_at'] as const
 
@@ -48,7 +49,9 @@ async function* readExport(path: string): AsyncGenerator<KnownOrder, void, undef
 }
 
 function headerOf(path: string, cells: readonly string[]): Map<string, number> {
-  const columns = new Map(cells.map((name, at) => [name.trim().toLowerCase(), at]))
+  const names = cells.map((name) => name.trim().toLowerCase())
+  for (const at of names.keys()) requireOnce(path, names, at)
+  const columns = new Map(names.map((name, at) => [name, at]))
   const id = columns.get('id') ?? columns.get('order_id')
   const missing = REQUIRED.filter((name) => !columns.has(name))
   if (id === undefined || missing.length > 0) {

@@ -1,4 +1,5 @@
-import { type CsvRow, readCsv } from '../csv/read-csv.ts'
+import type { CsvRow } from '@shopwire/contract/csv'
+import { readCsv } from '../csv/read-csv.ts'
 import { UsageError } from '../trouble.ts'
 
 /** A row of the caller's own file. */
@@ -61,7 +62,9 @@ function findColumns(path: string, header: readonly string[], map: ReadonlyMap<s
         `It has: ${header.join(', ')}.`,
       )
     }
-    if (at !== -1) found.set(ours, at)
+    if (at === -1) continue
+    requireOnce(path, names, at)
+    found.set(ours, at)
   }
   if (!found.has('order_id') && !found.has('idempotency_key')) {
     throw new UsageError(
@@ -70,6 +73,16 @@ function findColumns(path: string, header: readonly string[], map: ReadonlyMap<s
     )
   }
   return found
+}
+
+/** Which of two columns is meant, nobody can say. */
+export function requireOnce(path: string, names: readonly string[], at: number): void {
+  const name = names[at] ?? ''
+  if (names.indexOf(name, at + 1) === -1) return
+  throw new UsageError(
+    `${path} has the column ${JSON.stringify(name)} twice.`,
+    'Rename or remove one of the two.',
+  )
 }
 
 function firstOf(names: readonly string[], wanted: readonly string[]): number {

@@ -210,7 +210,7 @@ describe('a file', () => {
   })
 
   test('that is not UTF-8, or is empty, is refused', () => {
-    expect(complaint(Buffer.from(HEADER, 'utf16le'), 'csv')).toContain('the column')
+    expect(complaint(Buffer.from(HEADER, 'utf16le'), 'csv')).toContain('not UTF-8')
     expect(complaint(Buffer.from('\ufeffid', 'utf16le'))).toContain('not UTF-8')
     expect(complaint(Buffer.from(`${HEADER}\n11111111111111111,é`, 'latin1'))).toContain('not UTF-8')
     expect(complaint(' \n')).toContain('The file is empty')
@@ -557,7 +557,7 @@ describe('export', () => {
 
   test('of an empty catalogue is a valid file, and the command says what to do', async () => {
     expect(await admin('catalogue', 'export', '--format', 'csv')).toMatchObject({
-      stdout: `${HEADER}\n`,
+      stdout: `${HEADER}\r\n`,
       stderr: expect.stringContaining('No items yet.'),
     })
     expect((await admin('catalogue', 'export', '--json')).json).toEqual({ items: [] })

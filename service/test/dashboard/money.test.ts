@@ -301,8 +301,8 @@ test('rows have the balance before and after, and a text that a spreadsheet woul
     { kind: 'funding', amount_cents: 1_000, balance_before_cents: 0, balance_after_cents: 1_000 },
   ])
   const [first, second] = await csvOf(id, {})
-  expect(first?.slice(3, 9)).toEqual(['10.00', '0.00', '10.00', 'USD', '', `"'=cmd|0"`])
-  expect(second?.slice(3, 8)).toEqual(['-2.58', '10.00', '7.42', 'USD', `"${transfers[0]?.order_id}"`])
+  expect(first?.slice(3, 9)).toEqual(['10.00', '0.00', '10.00', 'USD', '', "'=cmd|0"])
+  expect(second?.slice(3, 8)).toEqual(['-2.58', '10.00', '7.42', 'USD', transfers[0]?.order_id])
 })
 
 test('a month with more lines than a PDF should have adds orders up by day and still ends with the balance', async () => {

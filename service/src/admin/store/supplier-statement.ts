@@ -1,4 +1,4 @@
-import { csvText } from '../../platform/text/csv.ts'
+import { csvText } from '@shopwire/contract/csv'
 import { printable } from '../../platform/text/plain-text.ts'
 import type { SupplierStatement } from '../../supply/house-ledger.ts'
 import { day, dollars, table } from '../terminal/print.ts'
@@ -55,25 +55,34 @@ function costText({
   return unit_cost_cents === null ? NO_COST : `(${dollars(unit_cost_cents * qty)})`
 }
 
-const HEAD =
-  'request_id,sku,qty,links,state,requested_at,ended_at,expected_cents,said_cents,cost_cents,more_than_configured'
+const COLUMNS = [
+  'request_id',
+  'sku',
+  'qty',
+  'links',
+  'state',
+  'requested_at',
+  'ended_at',
+  'expected_cents',
+  'said_cents',
+  'cost_cents',
+  'more_than_configured',
+] as const
 
 /** For a spreadsheet. */
 export function statementCsv({ obligations }: SupplierStatement): string {
-  const lines = obligations.map((one) =>
-    [
-      one.id,
-      csvText(printable(one.sku)),
-      one.qty,
-      one.links ?? '',
-      one.stage,
-      one.first_at.toISOString(),
-      one.ended_at?.toISOString() ?? '',
-      one.unit_cost_cents === null ? '' : one.unit_cost_cents * one.qty,
-      one.said_cents ?? '',
-      one.cost_cents ?? '',
-      one.is_over_cost ? 'yes' : 'no',
-    ].join(','),
-  )
-  return [HEAD, ...lines].map((line) => `${line}\r\n`).join('')
+  const rows = obligations.map((one) => [
+    one.id,
+    printable(one.sku),
+    one.qty,
+    one.links,
+    one.stage,
+    one.first_at.toISOString(),
+    one.ended_at?.toISOString(),
+    one.unit_cost_cents === null ? null : one.unit_cost_cents * one.qty,
+    one.said_cents,
+    one.cost_cents,
+    one.is_over_cost ? 'yes' : 'no',
+  ])
+  return csvText([COLUMNS, ...rows])
 }

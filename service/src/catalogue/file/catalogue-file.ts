@@ -1,9 +1,9 @@
+import { csvText } from '@shopwire/contract/csv'
 import { JsonError } from '../../platform/text/strict-json.ts'
 import { refuse } from '../../platform/trouble.ts'
 import type { ItemFacts } from '../queries.ts'
 import { columns } from './columns.ts'
-import { readCsv } from './csv-items.ts'
-import { CsvError } from './csv-records.ts'
+import { HeaderError, readCsv } from './csv-items.ts'
 import { type CatalogueFile, type FileFormat, FileItems } from './file-items.ts'
 import { textsOf } from './item-facts.ts'
 import { readJson } from './json-items.ts'
@@ -21,9 +21,9 @@ export function readCatalogueFile(bytes: Uint8Array, wantedFormat?: FileFormat):
   const file = new FileItems(format)
   try {
     if (format === 'json') readJson(text, file)
-    else readCsv(text, file)
+    else readCsv(bytes, file)
   } catch (error) {
-    if (!(error instanceof JsonError || error instanceof CsvError)) throw error
+    if (!(error instanceof JsonError || error instanceof HeaderError)) throw error
     file.problem(undefined, error.message)
   }
   return file.finish()
@@ -35,8 +35,8 @@ export async function* writeCatalogueFile(
   format: FileFormat,
 ): AsyncGenerator<string> {
   if (format === 'csv') {
-    yield `${columns.join(',')}\n`
-    for await (const items of batches) yield items.map(csvLine).join('')
+    yield csvText([columns])
+    for await (const items of batches) yield csvText(items.map(cellsOf))
     return
   }
   yield '{"items":['
@@ -48,10 +48,9 @@ export async function* writeCatalogueFile(
   yield '\n]}\n'
 }
 
-function csvLine(item: ItemFacts): string {
+function cellsOf(item: ItemFacts): string[] {
   const texts = textsOf(item)
-  const cell = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
-  return `${columns.map((column) => cell(texts[column])).join(',')}\n`
+  return columns.map((column) => texts[column])
 }
 
 function jsonText({ is_for_sale, ...facts }: ItemFacts): string {

@@ -1,12 +1,23 @@
+import { type CsvCell, csvText } from '@shopwire/contract/csv'
 import { readTransfers, type TransferFilter } from '../../ledger/statement.ts'
 import type { Transfer } from '../../ledger/transfer.ts'
 import { inAccount } from '../../platform/database/account-scope.ts'
 import type { Db } from '../../platform/database/db.ts'
-import { csvText } from '../../platform/text/csv.ts'
 
 const CHUNK = 2_000
-const HEAD =
-  'position,time_utc,kind,amount,balance_before,balance_after,currency,order_id,reference,note,transfer_id\r\n'
+const COLUMNS = [
+  'position',
+  'time_utc',
+  'kind',
+  'amount',
+  'balance_before',
+  'balance_after',
+  'currency',
+  'order_id',
+  'reference',
+  'note',
+  'transfer_id',
+] as const
 
 export interface StatementRange {
   readonly from_seq: number
@@ -23,8 +34,8 @@ export async function* statementCsv(
   range: StatementRange,
   filter: TransferFilter,
 ): AsyncGenerator<string> {
-  yield HEAD
-  for await (const rows of statementChunks(db, account_id, range, filter)) yield rows.map(csvLine).join('')
+  yield csvText([COLUMNS])
+  for await (const rows of statementChunks(db, account_id, range, filter)) yield csvText(rows.map(cellsOf))
 }
 
 export async function* statementChunks(
@@ -43,21 +54,21 @@ export async function* statementChunks(
   }
 }
 
-function csvLine(transfer: Transfer): string {
+function cellsOf(transfer: Transfer): CsvCell[] {
   const change = transfer.change_cents
-  return `${[
-    String(transfer.seq),
+  return [
+    transfer.seq,
     transfer.created_at.toISOString(),
     transfer.kind,
     decimal(change),
     decimal(transfer.balance_after_cents - change),
     decimal(transfer.balance_after_cents),
     'USD',
-    csvText(transfer.order_id),
-    csvText(transfer.reference),
-    csvText(transfer.note),
-    csvText(transfer.id),
-  ].join(',')}\r\n`
+    transfer.order_id,
+    transfer.reference,
+    transfer.note,
+    transfer.id,
+  ]
 }
 
 export function decimal(cents: number): string {

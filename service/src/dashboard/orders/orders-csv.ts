@@ -1,7 +1,7 @@
+import { type CsvCell, csvText } from '@shopwire/contract/csv'
 import { ORDER_EXPORT_MAX, type OrderFilters } from '@shopwire/contract/dashboard'
 import { inAccount } from '../../platform/database/account-scope.ts'
 import type { Db } from '../../platform/database/db.ts'
-import { csvLine } from '../../platform/text/csv.ts'
 import { timeInId } from '../../platform/text/ids.ts'
 import { type ListedOrder, resolveSearch, searchOrders } from './order-list-queries.ts'
 import { secondsBetween } from './order-rows.ts'
@@ -30,7 +30,7 @@ export async function* ordersCsv(
   filters: OrderFilters,
   rowsMax = ORDER_EXPORT_MAX,
 ): AsyncGenerator<string> {
-  yield csvLine(COLUMNS)
+  yield csvText([COLUMNS])
   const wanted = await inAccount(db, account_id, (tx) => resolveSearch(tx, account_id, filters))
   if (!wanted) return
   let before: string | undefined
@@ -42,11 +42,11 @@ export async function* ordersCsv(
     const isMore = rows.length > CHUNK
     const chunk = rows.slice(0, Math.min(CHUNK, rowsMax - written))
     written += chunk.length
-    yield chunk.map(orderLine).join('')
+    yield csvText(chunk.map(cellsOf))
     before = isMore || chunk.length < rows.length ? chunk.at(-1)?.id : stoppedAt
     if (before === undefined) return
     if (written >= rowsMax) {
-      yield csvLine([noteOf(before, rowsMax)])
+      yield csvText([[noteOf(before, rowsMax)]])
       return
     }
   }
@@ -57,18 +57,17 @@ function noteOf(last: string, rowsMax: number): string {
   return `This file has the newest ${rowsMax} orders. Older ones are not in it: export again with orders created before ${until}.`
 }
 
-function orderLine(order: ListedOrder): string {
-  const seconds = secondsBetween(order.created_at, order.delivered_at)
-  return csvLine([
+function cellsOf(order: ListedOrder): CsvCell[] {
+  return [
     order.id,
     order.status,
     (order.total_cents / 100).toFixed(2),
     order.created_at.toISOString(),
-    order.delivered_at?.toISOString() ?? '',
-    order.cancelled_at?.toISOString() ?? '',
-    seconds === null ? '' : String(seconds),
+    order.delivered_at?.toISOString(),
+    order.cancelled_at?.toISOString(),
+    secondsBetween(order.created_at, order.delivered_at),
     order.lines.map(({ name, qty }) => `${qty} x ${name}`).join('; '),
     order.idempotency_key,
     order.key_id,
-  ])
+  ]
 }
