@@ -1,5 +1,5 @@
 import { CLUSTER_PROBE_MS_MAX, CLUSTER_SLOTS } from '../limits.ts'
-import { type RedisDoor, sendCommand } from './resp.ts'
+import { type RedisDoor, sendCommand } from './command.ts'
 
 /** One node's view of the cluster. */
 export interface ClusterView {

@@ -1,9 +1,9 @@
 import { CLUSTER_FORM_MS_MAX, CLUSTER_NODE_TIMEOUT_MS, CLUSTER_SLOTS } from '../limits.ts'
 import { freeClusterPort, HOST } from '../network/ports.ts'
 import { until } from '../until.ts'
+import type { RedisReply } from './command.ts'
 import { type Redis, type RedisTls, startRedisOn } from './redis.ts'
 import { type ClusterView, troubleIn, viewFrom } from './redis-cluster-view.ts'
-import type { RedisReply } from './resp.ts'
 
 export interface RedisClusterOptions {
   /** Three by default, the fewest that keep a majority when one is dead. */

@@ -13,7 +13,7 @@ import {
 } from '../processes/managed-child.ts'
 import { send } from '../processes/process-tree.ts'
 import { until } from '../until.ts'
-import { type RedisDoor, type RedisReply, sendCommand } from './resp.ts'
+import { type RedisDoor, type RedisReply, sendCommand } from './command.ts'
 
 export interface RedisOptions {
   /** Kept after stop(); without it stop() deletes everything. */
