@@ -1,6 +1,9 @@
 import { inflateSync } from 'node:zlib'
 
-/** The text that the pages of a PDF show, one string per page, one line per piece of text: enough for the fonts that every reader has. */
+/**
+ * The text that the pages of a PDF show, one string per page, one line per piece of text: enough for the fonts that every reader has. The
+ * smallest kept library for it, unpdf, has 2.1 MB.
+ */
 export function textOfPdf(file: Buffer): string[] {
   const raw = file.toString('latin1')
   const pages: string[] = []

@@ -13,7 +13,8 @@ interface Series extends Timer {
 
 /**
  * A histogram for a Prometheus registry. The library's own builds a key from the labels and checks their names on every
- * observation, which costs 0.7 µs of processor time instead of 0.03; every signed request has three of them.
+ * observation: 0.95 µs of processor time instead of 0.02 to 0.04, also with `labels()` kept; every signed request has three of them.
+ * That of node:perf_hooks (0.055 µs) has neither our bounds nor a sum, so the histograms of several processes could not be added up.
  */
 export class Durations<Label extends string = string> {
   readonly type = 'histogram'
