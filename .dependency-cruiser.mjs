@@ -30,10 +30,11 @@ const WORKSPACES = {
 /** folder of test-kit/ → those of its folders it may import. */
 const TEST_KIT = {
   servers: [],
+  redis: ['servers'],
   clocks: [],
   requests: [],
   invariants: [],
-  systems: ['servers', 'requests'],
+  systems: ['servers', 'redis', 'requests'],
   pages: ['servers', 'systems'],
   proxies: ['servers', 'systems', 'pages', 'receivers'],
   receivers: ['servers', 'systems', 'invariants', 'proxies'],
@@ -103,9 +104,9 @@ export default {
       name: 'only-tests-start-more-than-servers',
       severity: 'error',
       comment:
-        'The emulator and tools/ start private servers by @shopwire/test-kit/servers. The rest of the kit is for tests and benchmarks.',
+        'The emulator and tools/ start private servers by @shopwire/test-kit/servers and /redis. The rest of the kit is for tests and benchmarks.',
       from: { path: '^(emulator|tools)/', pathNot: '^(emulator|tools)/test/' },
-      to: { path: '^test-kit/', pathNot: '^test-kit/servers/' },
+      to: { path: '^test-kit/', pathNot: '^test-kit/(servers|redis)/' },
     },
     {
       name: 'no-circles',

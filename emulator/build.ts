@@ -21,7 +21,7 @@ const service = join(here, '../service')
 const LEFT_OUT: readonly (readonly [RegExp, string])[] = [
   [/admission-redis\.ts$/, 'export const redisAdmission = () => { throw new Error("not in the emulator") }'],
   [
-    /platform\/aws-kms\.ts$/,
+    /platform\/encryption\/aws-kms\.ts$/,
     'export const openWithKms = () => { throw new Error("not in the emulator") }; export const createWithKms = openWithKms',
   ],
   [
@@ -45,7 +45,13 @@ await build({
   platform: 'node',
   fixedExtension: true,
   dts: false,
-  deps: { alwaysBundle: [/^@shopwire\//], neverBundle: Object.keys(await packages()) },
+  deps: {
+    alwaysBundle: [/^@shopwire\//],
+    // Whole packages, also when only a part such as csv-parse/sync is imported.
+    neverBundle: Object.keys(await packages()).map(
+      (name) => new RegExp(`^${name.replaceAll('.', '\\.')}(/|$)`),
+    ),
+  },
   // An import of which nothing is used is left out, and so is its package.
   treeshake: { moduleSideEffects: 'no-external' },
   plugins: [

@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type DevAccess, openDevAccess } from '@shopwire/service/dev-access'
+import { startRedis } from '@shopwire/test-kit/redis'
 import {
   findNpm,
   type Postgres,
   type ProvisionedDatabase,
   provisionDatabase,
   startPostgres,
-  startRedis,
 } from '@shopwire/test-kit/servers'
 import type { DemoHistory } from './demo/history.ts'
 import { LANTERN } from './demo/lantern-games.ts'

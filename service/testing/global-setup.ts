@@ -1,10 +1,5 @@
-import {
-  type ProvisionedDatabase,
-  provisionDatabase,
-  startPostgres,
-  startRedis,
-  startRedisCluster,
-} from '@shopwire/test-kit/servers'
+import { startRedis, startRedisCluster } from '@shopwire/test-kit/redis'
+import { type ProvisionedDatabase, provisionDatabase, startPostgres } from '@shopwire/test-kit/servers'
 import type { TestProject } from 'vitest/node'
 import { SCHEMA } from '../src/installation.ts'
 import { migrate } from '../src/platform/schema/migrate.ts'

@@ -1,13 +1,5 @@
-import {
-  type Postgres,
-  type ProcessName,
-  type ProvisionedDatabase,
-  type Redis,
-  type RedisCluster,
-  startPostgres,
-  startRedis,
-  startRedisCluster,
-} from '../servers/index.ts'
+import { type Redis, type RedisCluster, startRedis, startRedisCluster } from '../redis/index.ts'
+import { type Postgres, type ProcessName, type ProvisionedDatabase, startPostgres } from '../servers/index.ts'
 import { migratedDatabase, preparedDatabase } from './database/prepared-database.ts'
 import { psql } from './database/psql.ts'
 import { createOperator, type Operator } from './operator.ts'

@@ -1,4 +1,5 @@
-import { startPostgres, startRedis } from '../servers/index.ts'
+import { startRedis } from '../redis/index.ts'
+import { startPostgres } from '../servers/index.ts'
 import { startBusyBackend } from './psql.ts'
 
 /** A program that starts engines and never stops them; the test that runs it decides how it ends. */

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { type RedisCluster, type RedisClusterOptions, startRedisCluster } from '../servers/index.ts'
+import { type RedisCluster, type RedisClusterOptions, startRedisCluster } from '../redis/index.ts'
 import { descendantsOf } from '../servers/processes/process-tree.ts'
 
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 30_000 })

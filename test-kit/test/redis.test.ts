@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
-import { type Redis, type RedisOptions, startRedis } from '../servers/index.ts'
+import { type Redis, type RedisOptions, startRedis } from '../redis/index.ts'
 import { portIsFree } from '../servers/network/ports.ts'
 import { descendantsOf, isAlive } from '../servers/processes/process-tree.ts'
 

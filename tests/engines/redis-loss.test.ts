@@ -2,10 +2,11 @@ import { text } from 'node:stream/consumers'
 import { openConsole } from '@shopwire/test-kit/pages/console-page'
 import { blocksOf } from '@shopwire/test-kit/pages/runbook'
 import { startHttpServer } from '@shopwire/test-kit/receivers/http-server'
+import type { Redis } from '@shopwire/test-kit/redis'
 import { exchange } from '@shopwire/test-kit/requests/connection'
 import { type Outcome, tally } from '@shopwire/test-kit/requests/load'
 import { type Key, sign } from '@shopwire/test-kit/requests/signed-request'
-import { type Redis, until } from '@shopwire/test-kit/servers'
+import { until } from '@shopwire/test-kit/servers'
 import {
   type ApiProcess,
   ageMemory,

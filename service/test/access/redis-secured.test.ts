@@ -3,14 +3,13 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
-  createAuthority,
   type Redis,
   type RedisCluster,
   type RedisTls,
   startRedis,
   startRedisCluster,
-  until,
-} from '@shopwire/test-kit/servers'
+} from '@shopwire/test-kit/redis'
+import { createAuthority, until } from '@shopwire/test-kit/servers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Verdict } from '../../src/access/admission.ts'
 import { redisAdmission } from '../../src/access/admission-redis.ts'

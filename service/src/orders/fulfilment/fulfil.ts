@@ -102,7 +102,7 @@ export function createFulfilment(deps: FulfilDeps): (job: Job, span?: Span) => P
     const { account_id, subject: order_id, attempts: fencing_token } = job
     let state = await settleNow(job)
     let { deliveredAfterMs } = state
-    const settleAgain = async (received?: Received) => {
+    async function settleAgain(received?: Received) {
       state = await settleNow(job, received)
       deliveredAfterMs ??= state.deliveredAfterMs
     }
@@ -338,10 +338,8 @@ interface ToFill {
 
 async function suppliesOf(db: Db, open: readonly OpenLine[]): Promise<Map<string, ItemSupply>> {
   if (open.length === 0) return new Map()
-  const rows = await selectItemSupply(
-    db,
-    open.map(({ item_id }) => item_id),
-  )
+  const items = open.map(({ item_id }) => item_id)
+  const rows = await selectItemSupply(db, items)
   return new Map(rows.map((row) => [row.item_id, row]))
 }
 

@@ -1,4 +1,4 @@
-import { CLUSTER_PROBE_MS_MAX, CLUSTER_SLOTS } from '../limits.ts'
+import { CLUSTER_PROBE_MS_MAX, CLUSTER_SLOTS } from '../servers/limits.ts'
 import { type RedisDoor, sendCommand } from './command.ts'
 
 /** One node's view of the cluster. */

@@ -1,18 +1,18 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { findRedis } from '../binaries.ts'
-import { CLUSTER_PROBE_MS_MAX, REDIS_START_MS_MAX, REDIS_STOP_MS_MAX } from '../limits.ts'
-import { freePort, HOST, launchOnPort, PortTaken, portIsFree } from '../network/ports.ts'
-import { logSize, logTail } from '../processes/log-tail.ts'
+import { findRedis } from '../servers/binaries.ts'
+import { CLUSTER_PROBE_MS_MAX, REDIS_START_MS_MAX, REDIS_STOP_MS_MAX } from '../servers/limits.ts'
+import { freePort, HOST, launchOnPort, PortTaken, portIsFree } from '../servers/network/ports.ts'
+import { logSize, logTail } from '../servers/processes/log-tail.ts'
 import {
   type ManagedChild,
   makeTemporaryFolder,
   removeTemporaryFolder,
   spawnManagedChild,
-} from '../processes/managed-child.ts'
-import { send } from '../processes/process-tree.ts'
-import { until } from '../until.ts'
+} from '../servers/processes/managed-child.ts'
+import { send } from '../servers/processes/process-tree.ts'
+import { until } from '../servers/until.ts'
 import { type RedisDoor, type RedisReply, sendCommand } from './command.ts'
 
 export interface RedisOptions {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
-import { REDIS_COMMAND_MS_MAX } from '../limits.ts'
-import { HOST } from '../network/ports.ts'
+import { REDIS_COMMAND_MS_MAX } from '../servers/limits.ts'
+import { HOST } from '../servers/network/ports.ts'
 
 export type RedisReply = string | number | null | RedisReply[]
 

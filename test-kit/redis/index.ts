@@ -1,0 +1,5 @@
+export type { RedisReply } from './command.ts'
+export type { Redis, RedisOptions, RedisTls } from './redis.ts'
+export { startRedis } from './redis.ts'
+export type { RedisCluster, RedisClusterNode, RedisClusterOptions } from './redis-cluster.ts'
+export { startRedisCluster } from './redis-cluster.ts'
