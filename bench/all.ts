@@ -6,7 +6,8 @@ import { rounded, say } from './shared/figures.ts'
 import type { BenchOptions } from './shared/options.ts'
 import { plotRatios } from './shared/ratio-plot.ts'
 
-type Figures = Readonly<Record<string, number>>
+/** Numbers; and beside a ratio, as `<its name>_spread`, the least and the most of the rounds. */
+type Figures = Readonly<Record<string, number | readonly number[]>>
 
 const RUN = fileURLToPath(new URL('./run.ts', import.meta.url))
 const RECORDED = new URL('./recorded.json', import.meta.url)
@@ -21,7 +22,7 @@ const QUICK = ['--seconds', '2', '--rounds', '2']
 /** Rates and ratios of short runs on a shared machine vary by half; processor time for one operation does not double by itself. */
 const WORSE_MAX = 2
 const CPU_FIGURE = /_us$/
-const WIDTHS = [32, 12, 12, 10] as const
+const WIDTHS = [32, 12, 12, 10, 16] as const
 
 /**
  * Runs one bench after the other and compares the figures with the recorded ones. Fails only when the processor time of an operation has
@@ -59,14 +60,18 @@ function compare(
   measured: Readonly<Record<string, Figures>>,
 ): string[] {
   const doubled: string[] = []
-  say(row('', 'recorded', 'now', 'change'))
+  say(row('', 'recorded', 'now', 'change', 'rounds'))
   for (const [bench, figures] of Object.entries(measured)) {
     for (const [name, now] of Object.entries(figures)) {
+      if (typeof now !== 'number') continue
       const before = recorded[bench]?.[name]
-      const change = before === undefined ? undefined : now / before
+      const change = typeof before === 'number' ? now / before : undefined
       const isDoubled = change !== undefined && CPU_FIGURE.test(name) && change >= WORSE_MAX
       if (isDoubled) doubled.push(`${bench} ${name}`)
-      say(row(`${bench} ${name}`, before ?? '-', now, change === undefined ? '-' : `x ${rounded(change, 2)}`))
+      const spread = figures[`${name}_spread`]
+      const rounds = typeof spread === 'object' ? spread.join(' to ') : ''
+      const changed = change === undefined ? '-' : `x ${rounded(change, 2)}`
+      say(row(`${bench} ${name}`, typeof before === 'number' ? before : '-', now, changed, rounds))
     }
   }
   return doubled

@@ -11,6 +11,7 @@ import { type Watch, watchWorkers } from './churn/watch.ts'
 import { createClient } from './growth/client.ts'
 import { type BenchKey, type BenchSystem, startBenchSystem } from './shared/bench-system.ts'
 import { rounded, say } from './shared/figures.ts'
+import { assertInvariants } from './shared/invariants.ts'
 import type { BenchOptions } from './shared/options.ts'
 import { loadPools } from './shared/pools.ts'
 import { accountIdSql, itemId, type ShopSize, seed } from './shared/seed.ts'
@@ -59,6 +60,7 @@ export async function churn({ scale, orders }: BenchOptions): Promise<void> {
   const authority = await createAuthority()
   say('starting PostgreSQL, Redis and a receiver')
   const postgres = await startPostgres({
+    durable: true,
     settings: { wal_level: 'minimal', max_wal_senders: '0', max_wal_size: '4GB', shared_buffers: '512MB' },
   })
   try {
@@ -83,6 +85,7 @@ export async function churn({ scale, orders }: BenchOptions): Promise<void> {
       const watch = await watchWorkers(workers, receiver)
       await untilQuiet(watch)
       const figures = await run(system, size, workers, watch)
+      await assertInvariants(system)
       say('')
       say(JSON.stringify({ bench: 'churn', ...figures, scale }))
     } finally {
@@ -96,7 +99,7 @@ export async function churn({ scale, orders }: BenchOptions): Promise<void> {
 
 async function prepare(system: BenchSystem, { finished, orders }: Size): Promise<void> {
   const shop: ShopSize = { accounts: ACCOUNTS, orders: finished, items: ITEMS }
-  await seed(system.owner, shop, say, { paidShare: 0, isVacuumed: false })
+  await seed(system.owner, shop, say, { paidShare: 0 })
   const began = performance.now()
   await loadPools(system, 'pools', STREAM_ITEMS, Math.ceil(orders / POOLS) + 1)
   await loadPools(system, 'probe-pools', PROBE_ITEMS, Math.max(500, Math.ceil(orders / 10 / PROBE_POOLS)))

@@ -24,7 +24,7 @@ const PROMISED_MS = 150
  * and row-level security.
  */
 export async function dashboard({ orders = ORDERS }: BenchOptions): Promise<void> {
-  const system = await startSystem({ admission: 'postgres' })
+  const system = await startSystem({ admission: 'postgres', durable: true })
   const owner = new pg.Client({ connectionString: system.superuserUrl })
   await owner.connect()
   try {

@@ -8,9 +8,10 @@ import { readWal, type WalByRelation } from './footprint/wal.ts'
 import { createClient } from './growth/client.ts'
 import { type BenchKey, type BenchSystem, startBenchSystem } from './shared/bench-system.ts'
 import { rounded, say } from './shared/figures.ts'
+import { assertInvariants } from './shared/invariants.ts'
 import type { BenchOptions } from './shared/options.ts'
 import { loadPools } from './shared/pools.ts'
-import { itemId, type ShopSize, seed } from './shared/seed.ts'
+import { itemId, type ShopSize, seed, vacuumAsUsual } from './shared/seed.ts'
 import { untilDone } from './shared/until-done.ts'
 import { seedEndpoints } from './webhooks/endpoints.ts'
 import { benchAgainInPublicNetwork, type Receiver, startReceiver } from './webhooks/start-receiver.ts'
@@ -95,7 +96,7 @@ async function measure({ shop, buyers, orders }: Size): Promise<Footprint> {
         })),
       )
       await skipOldRounds(system)
-      await system.owner.query('vacuum (analyze)')
+      await vacuumAsUsual(system.owner)
       const between = async (work: () => Promise<void>) => {
         await superuser.query('checkpoint')
         const before = await lookAt(system.owner)
@@ -108,6 +109,7 @@ async function measure({ shop, buyers, orders }: Size): Promise<Footprint> {
       await superuser.query(`alter system set wal_compression = 'lz4'`)
       await superuser.query('select pg_reload_conf()')
       const compressed = await between(() => sell(system, receiver, orders))
+      await assertInvariants(system)
       return report(plain, compressed.wal, orders)
     } finally {
       await system.stop()

@@ -4,6 +4,7 @@ import { familyCpuMs } from '@shopwire/test-kit/systems'
 import { startPlacing } from './churn/place.ts'
 import { type BenchSystem, startBenchSystem } from './shared/bench-system.ts'
 import { median, quantile, rounded, say } from './shared/figures.ts'
+import { assertInvariants } from './shared/invariants.ts'
 import type { BenchOptions } from './shared/options.ts'
 import { loadPools } from './shared/pools.ts'
 import { accountIdSql, itemId, seed } from './shared/seed.ts'
@@ -50,6 +51,7 @@ export async function fulfilment({ rounds, orders = ORDERS }: BenchOptions): Pro
       await seedEndpoints(system, [{ firstAccount: 1, count: BUYERS, url: `${receiver.url}/ok` }])
       const notified = await inRounds(rounds, () => deliverBacklog(system, orders, POOL_ITEMS, 1))
       const rest = await deliverAtRest(system)
+      await assertInvariants(system)
       say('')
       say(
         JSON.stringify({

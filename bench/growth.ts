@@ -9,6 +9,7 @@ import { createClient } from './growth/client.ts'
 import { type Measured, plot } from './growth/plot.ts'
 import { type BenchKey, type BenchSystem, startBenchSystem } from './shared/bench-system.ts'
 import { median, quantile, rounded, say } from './shared/figures.ts'
+import { assertInvariants } from './shared/invariants.ts'
 import type { Unsigned } from './shared/load.ts'
 import type { BenchOptions } from './shared/options.ts'
 import { cart, itemId, itemName, type ShopSize, seed } from './shared/seed.ts'
@@ -96,7 +97,10 @@ const OPERATIONS: readonly Operation[] = [
 export async function growth({ scale, plot: isPlotted }: BenchOptions): Promise<void> {
   say('starting PostgreSQL')
   // Seeding is one large transaction on tables it emptied itself; at this level it need not be logged.
-  const postgres = await startPostgres({ settings: { wal_level: 'minimal', max_wal_senders: '0' } })
+  const postgres = await startPostgres({
+    durable: true,
+    settings: { wal_level: 'minimal', max_wal_senders: '0' },
+  })
   const systems: BenchSystem[] = []
   try {
     const open = async (databaseName: string, size: ShopSize) => {
@@ -130,6 +134,7 @@ export async function growth({ scale, plot: isPlotted }: BenchOptions): Promise<
     say(
       `a changed price is seen after ${median(visibleMs).toFixed(0)} ms, ${Math.max(...visibleMs).toFixed(0)} ms at most`,
     )
+    for (const system of systems) await assertInvariants(system)
     if (scale === 'full' || scale === 'large' || isPlotted) {
       writeFileSync(PLOT, plot(measured, small.size, large.size))
       say('docs/growth.svg is written')

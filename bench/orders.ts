@@ -11,7 +11,8 @@ import { besideDashboards } from './dashboard/open-dashboards.ts'
 import { createClient } from './growth/client.ts'
 import { bareScript, batchedScript, type Script } from './orders/scripts.ts'
 import { type BenchKey, type BenchSystem, startBenchSystem } from './shared/bench-system.ts'
-import { median, quantile, rounded, say } from './shared/figures.ts'
+import { median, overRounds, quantile, rounded, say } from './shared/figures.ts'
+import { assertInvariants } from './shared/invariants.ts'
 import { assertWrk, runLoad, unsignedOrder, writeRequests } from './shared/load.ts'
 import { watchMachine } from './shared/machine.ts'
 import type { BenchOptions } from './shared/options.ts'
@@ -117,6 +118,7 @@ export async function orders({ seconds, rounds, profile, worker, dashboards }: B
       { name: 'e  HTTP, Redis', run: http(onRedis), speeds: [] },
     ]
     await runRounds(withEndpoints, rounds, seconds)
+    await assertInvariants(system)
     print(contenders, withEndpoints)
   } finally {
     await system.stop()
@@ -287,7 +289,8 @@ function assertBought(name: string, bought: number, answered: number): void {
 
 /** No item has a supply, so the worker looks at every order and leaves it to be delivered by hand. */
 async function besideWorker(system: BenchSystem, run: () => Promise<Speed>): Promise<Speed> {
-  await system.owner.query('truncate jobs')
+  // As after a first look at each.
+  await system.owner.query(`update jobs set run_at = 'infinity', attempts = 1 where queue = 'fulfil'`)
   const worker = await system.startWorker()
   try {
     return await run()
@@ -317,24 +320,26 @@ function print(contenders: readonly Contender[], withEndpoints: readonly Contend
     ...Speed[][],
   ]
   // Neighbours in time are compared: what slowed down a whole round says nothing about the service.
-  const paired = (speeds: readonly Speed[], base: readonly Speed[]) =>
-    rounded(median(speeds.map(({ perSecond }, n) => perSecond / (base[n] as Speed).perSecond)))
-  const [ratio, ratio_postgres, ratio_worker] = others.map((speeds) => paired(speeds, one))
-  const [kept] = of(contenders.filter(({ isBeside }) => isBeside)).map((speeds) =>
-    paired(speeds, others[0] as Speed[]),
-  )
+  const paired = (name: string, speeds: readonly Speed[] | undefined, base: readonly Speed[]) =>
+    speeds &&
+    overRounds(
+      name,
+      speeds.map(({ perSecond }, n) => perSecond / (base[n] as Speed).perSecond),
+    )
+  const [onRedis, onPostgres, besideWorker] = others as [Speed[], Speed[], Speed[]?]
+  const [besideDashboards] = of(contenders.filter(({ isBeside }) => isBeside))
   const [bareWith, httpWith] = of(withEndpoints) as [Speed[], Speed[]]
-  const onHttp = medianSpeed(others[0] as Speed[])
+  const onHttp = medianSpeed(onRedis)
   say('')
   say(
     JSON.stringify({
       bench: 'orders',
-      ratio,
-      ratio_postgres,
-      ratio_endpoints: paired(httpWith, bareWith),
-      of_batched_bare: paired(others[0] as Speed[], many),
-      ...(ratio_worker === undefined ? {} : { ratio_worker }),
-      ...(kept === undefined ? {} : { kept }),
+      ...paired('ratio', onRedis, one),
+      ...paired('ratio_postgres', onPostgres, one),
+      ...paired('ratio_endpoints', httpWith, bareWith),
+      ...paired('of_batched_bare', onRedis, many),
+      ...paired('ratio_worker', besideWorker, one),
+      ...paired('kept', besideDashboards, onRedis),
       bare_per_s: rounded(medianSpeed(one).perSecond, 0),
       batched_bare_per_s: rounded(medianSpeed(many).perSecond, 0),
       http_per_s: rounded(onHttp.perSecond, 0),

@@ -3,6 +3,7 @@ import { BASE_PATH } from '@shopwire/contract'
 import { type ApiProcess, familyCpuMs } from '@shopwire/test-kit/systems'
 import { type Admission, type BenchSystem, startBenchSystem } from './shared/bench-system.ts'
 import { median, rounded, say } from './shared/figures.ts'
+import { assertInvariants } from './shared/invariants.ts'
 import { assertWrk, runLoad, type Unsigned, unsignedOrder, writeRequests } from './shared/load.ts'
 import type { BenchOptions } from './shared/options.ts'
 import { cart, type ShopSize, seed } from './shared/seed.ts'
@@ -59,6 +60,7 @@ export async function processes({ seconds, rounds }: BenchOptions): Promise<void
       }
       for (const api of apis) await api.kill('SIGTERM')
     }
+    await assertInvariants(system)
     print(cells)
   } finally {
     await system.stop()

@@ -24,7 +24,7 @@ const PEAK_SLOTS = 16
 export async function queue({ seconds }: BenchOptions): Promise<void> {
   const folder = await makeTemporaryFolder(tmpdir(), 'bench')
   say('starting PostgreSQL')
-  const postgres = await startPostgres()
+  const postgres = await startPostgres({ durable: true })
   const contenders: Contender[] = []
   try {
     for (const open of [openOurs, openPgBoss, openGraphile]) contenders.push(await open(postgres))

@@ -9,7 +9,8 @@ import { ageMemory, LIMITLESS, startScript } from '@shopwire/test-kit/systems'
 import { besideDashboards } from './dashboard/open-dashboards.ts'
 import type { FloorSettings } from './reads/floor-server.ts'
 import { type BenchSystem, startBenchSystem } from './shared/bench-system.ts'
-import { median, rounded, say } from './shared/figures.ts'
+import { median, overRounds, rounded, say } from './shared/figures.ts'
+import { assertInvariants } from './shared/invariants.ts'
 import {
   assertWrk,
   columns,
@@ -84,6 +85,7 @@ export async function reads({ seconds, rounds, profile, dashboards, cluster }: B
       }
     }
     if (profile) await printProfiles(system, contenders, seconds)
+    await assertInvariants(system)
     print(contenders)
   } finally {
     await system.stop()
@@ -228,14 +230,17 @@ function print(contenders: readonly Contender[]): void {
     Result[],
     Result[],
   ]
-  const paired = (results: readonly Result[], base: readonly Result[]) =>
-    rounded(median(results.map(({ perSecond }, n) => perSecond / (base[n] as Result).perSecond)))
+  const paired = (name: string, results: readonly Result[], base: readonly Result[]) =>
+    overRounds(
+      name,
+      results.map(({ perSecond }, n) => perSecond / (base[n] as Result).perSecond),
+    )
   const onCluster = contenders.find(({ admission }) => admission === 'redis-cluster')?.results
   const kept = contenders
     .filter(({ isBeside }) => isBeside)
     .map(({ admission, results }) => {
       const without = contenders.find((one) => one.isService && one.admission === admission)?.results ?? []
-      return [`kept_${admission}`, paired(results, without)] as const
+      return paired(`kept_${admission}`, results, without)
     })
   say(
     a < BARE_PER_SECOND_MIN
@@ -246,13 +251,13 @@ function print(contenders: readonly Contender[]): void {
   say(
     JSON.stringify({
       bench: 'reads',
-      ratio_redis: paired(onRedis, floorRedis),
-      ratio_postgres: paired(onPostgres, floorPostgres),
-      of_bare_redis: paired(onRedis, bare),
-      of_bare_postgres: paired(onPostgres, bare),
-      ...Object.fromEntries(kept),
+      ...paired('ratio_redis', onRedis, floorRedis),
+      ...paired('ratio_postgres', onPostgres, floorPostgres),
+      ...paired('of_bare_redis', onRedis, bare),
+      ...paired('of_bare_postgres', onPostgres, bare),
+      ...Object.assign({}, ...kept),
       ...(onCluster && {
-        ratio_cluster: paired(onCluster, floorRedis),
+        ...paired('ratio_cluster', onCluster, floorRedis),
         cluster_per_s: rounded(medianResult(onCluster).perSecond, 0),
       }),
       redis_per_s: rounded(medianResult(onRedis).perSecond, 0),

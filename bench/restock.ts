@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BASE_PATH } from '@shopwire/contract'
-import { checkInvariants } from '@shopwire/test-kit/invariants'
 import { limitless, newLinks, startSystem } from '@shopwire/test-kit/systems'
 import pg from 'pg'
 import { createClient } from './growth/client.ts'
 import { quantile, rounded, say } from './shared/figures.ts'
+import { assertInvariants } from './shared/invariants.ts'
 import type { BenchOptions } from './shared/options.ts'
-import { HELPERS } from './shared/seed.ts'
+import { HELPERS, vacuumAsUsual } from './shared/seed.ts'
 
 const ACCOUNTS = 20
 const BALANCE_CENTS = 1_000_000
@@ -25,7 +25,7 @@ const ORDERS = 200_000
  * Meanwhile somebody buys another item five times a second: how long do they wait for their links?
  */
 export async function restock({ orders: wanted = ORDERS }: BenchOptions): Promise<void> {
-  const system = await startSystem({ admission: 'postgres', settings: limitless })
+  const system = await startSystem({ admission: 'postgres', durable: true, settings: limitless })
   const owner = new pg.Client({ connectionString: system.superuserUrl })
   await owner.connect()
   try {
@@ -57,8 +57,7 @@ export async function restock({ orders: wanted = ORDERS }: BenchOptions): Promis
     const during = await waits(owner, loadedFrom, new Date())
     const of = (values: readonly number[], share: number) => rounded(quantile(values, share))
     say(`${bought} orders of another item meanwhile`)
-    const broken = await checkInvariants(system.superuserUrl)
-    if (broken.length > 0) throw new Error(`rules violated: ${broken.map(({ rule }) => rule).join(', ')}`)
+    await assertInvariants(system)
     say(
       JSON.stringify({
         bench: 'restock',
@@ -122,7 +121,7 @@ async function placeAndPark(
   await owner.query(
     `update jobs set run_at = 'infinity', attempts = 1, note = 'waiting for links' where queue = 'fulfil'`,
   )
-  await owner.query('analyze')
+  await vacuumAsUsual(owner)
 }
 
 function buyOther(port: number, key: { id: string; secret: string }) {

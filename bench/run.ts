@@ -10,6 +10,7 @@ import { processes } from './processes.ts'
 import { queue } from './queue.ts'
 import { reads } from './reads.ts'
 import { restock } from './restock.ts'
+import { untilQuiet } from './shared/machine.ts'
 import { type BenchOptions, scales, webhookParts } from './shared/options.ts'
 import { pinParts } from './shared/pin.ts'
 import { webhooks } from './webhooks.ts'
@@ -39,6 +40,7 @@ try {
   const { name, options } = readCommandLine()
   const bench = BENCHES[name]
   if (bench) {
+    if (options.quiet) await untilQuiet()
     if (options.pin) pinParts()
     if (process.platform !== 'linux')
       process.stderr.write(
@@ -73,6 +75,7 @@ function readCommandLine(): { name: string; options: BenchOptions } {
       dashboards: { type: 'string', default: '0' },
       cluster: { type: 'boolean', default: false },
       pin: { type: 'boolean', default: false },
+      quiet: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       record: { type: 'boolean', default: false },
     },
@@ -88,6 +91,7 @@ function readCommandLine(): { name: string; options: BenchOptions } {
       plot: values.plot,
       cluster: values.cluster,
       pin: values.pin,
+      quiet: values.quiet,
       quick: values.quick,
       record: values.record,
       only: values.only === undefined ? undefined : oneOf('--only', values.only, webhookParts),

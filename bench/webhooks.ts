@@ -7,11 +7,13 @@ import { createAuthority, isInPublicNetwork } from '@shopwire/test-kit/servers'
 import { type ApiProcess, familyCpuMs } from '@shopwire/test-kit/systems'
 import { createClient } from './growth/client.ts'
 import { type BenchSystem, startBenchSystem } from './shared/bench-system.ts'
-import { median, quantile, rounded, say } from './shared/figures.ts'
+import { median, overRounds, quantile, rounded, say } from './shared/figures.ts'
+import { assertInvariants } from './shared/invariants.ts'
 import { watchMachine } from './shared/machine.ts'
 import type { BenchOptions, WebhookPart } from './shared/options.ts'
 import { printProfile, profileWhile } from './shared/profile.ts'
-import { recordEvents, recordOrderEvents, seedEndpoints, seedOrders } from './webhooks/endpoints.ts'
+import { seed, vacuumAsUsual } from './shared/seed.ts'
+import { recordEvents, recordOrderEvents, seedEndpoints } from './webhooks/endpoints.ts'
 import { benchAgainInPublicNetwork, type Receiver, startReceiver } from './webhooks/start-receiver.ts'
 
 /** By number of the account: those that answer, those that do not, and those that only get catalogue changes. */
@@ -25,7 +27,6 @@ const KEYS = 100
 /** One worker's slots, and how many events each sends at once. */
 const ENDPOINTS_AT_ONCE = 64
 const ATTEMPTS_AT_ONCE = 4
-const BUSY = Array.from({ length: ENDPOINTS_AT_ONCE }, (_, n) => HEALTHY.firstAccount + n)
 /** More than a worker delivers in a run. */
 const BACKLOG_PER_SECOND = 9_000
 const WARM_UP_SECONDS = 1
@@ -63,6 +64,7 @@ export async function webhooks(options: BenchOptions): Promise<void> {
       ...(wants('isolation') && (await measureIsolation(system, receiver, options))),
       ...(wants('fan-out') && (await measureFanOut(system, receiver))),
     }
+    await assertInvariants(system)
     say(JSON.stringify({ bench: 'webhooks', ...figures }))
   } finally {
     await system.stop()
@@ -75,9 +77,10 @@ async function measureSpeed(
   system: BenchSystem,
   receiver: Receiver,
   { seconds, rounds, profile }: BenchOptions,
-): Promise<Record<string, number>> {
+): Promise<Record<string, number | number[]>> {
   const backlog = Math.ceil((BACKLOG_PER_SECOND * (seconds + WARM_UP_SECONDS)) / ENDPOINTS_AT_ONCE)
-  await seedOrders(system.owner, BUSY, backlog)
+  const shop = { accounts: ENDPOINTS_AT_ONCE, orders: ENDPOINTS_AT_ONCE * backlog, items: 100 }
+  await seed(system.owner, shop, say, { paidShare: 0 })
   const speeds: { bare: Speed; durable: Speed; ours: Speed }[] = []
   for (let round = 1; round <= rounds; round += 1) {
     const bare = await scriptSpeed(system, receiver, 'bare.ts', seconds)
@@ -93,15 +96,21 @@ async function measureSpeed(
     }
   }
   if (profile) await ourSpeed(system, receiver, seconds, true)
-  const overRounds = (of: (speed: (typeof speeds)[number]) => number) => median(speeds.map(of))
+  const middle = (of: (speed: (typeof speeds)[number]) => number) => Math.round(median(speeds.map(of)))
   return {
-    ratio: rounded(overRounds(({ ours, bare }) => ours.perSecond / bare.perSecond)),
-    ratio_fair: rounded(overRounds(({ ours, durable }) => ours.perSecond / durable.perSecond)),
-    bare_per_s: Math.round(overRounds(({ bare }) => bare.perSecond)),
-    durable_per_s: Math.round(overRounds(({ durable }) => durable.perSecond)),
-    deliveries_per_s: Math.round(overRounds(({ ours }) => ours.perSecond)),
-    worker_us: Math.round(overRounds(({ ours }) => ours.senderUs)),
-    postgres_us: Math.round(overRounds(({ ours }) => ours.postgresUs)),
+    ...overRounds(
+      'ratio',
+      speeds.map(({ ours, bare }) => ours.perSecond / bare.perSecond),
+    ),
+    ...overRounds(
+      'ratio_fair',
+      speeds.map(({ ours, durable }) => ours.perSecond / durable.perSecond),
+    ),
+    bare_per_s: middle(({ bare }) => bare.perSecond),
+    durable_per_s: middle(({ durable }) => durable.perSecond),
+    deliveries_per_s: middle(({ ours }) => ours.perSecond),
+    worker_us: middle(({ ours }) => ours.senderUs),
+    postgres_us: middle(({ ours }) => ours.postgresUs),
   }
 }
 
@@ -179,7 +188,7 @@ async function ourSpeed(
 
 async function fillBacklog(system: BenchSystem): Promise<void> {
   await recordOrderEvents(system.owner)
-  await system.owner.query('vacuum analyze deliveries, events, jobs')
+  await vacuumAsUsual(system.owner)
 }
 
 async function assertBacklogLeft(system: BenchSystem): Promise<void> {
@@ -199,6 +208,7 @@ async function untilFirst(receiver: Receiver): Promise<void> {
 
 async function deleteEvents(system: BenchSystem): Promise<void> {
   await system.owner.query('truncate delivery_attempts, deliveries, events, jobs')
+  await system.owner.query('update event_retention set kept_since = now()')
 }
 
 /** The same events to 500 healthy endpoints, without and with three bad ones beside them. */
@@ -274,7 +284,7 @@ async function flowEvents(
 async function measureFanOut(system: BenchSystem, receiver: Receiver): Promise<Record<string, number>> {
   say(`making ${FAN_OUT.count} endpoints`)
   await seedEndpoints(system, [{ ...FAN_OUT, url: `${receiver.url}/ok` }])
-  await system.owner.query('vacuum analyze')
+  await vacuumAsUsual(system.owner)
   const api = await system.startApi('postgres')
   const worker = await system.startWorker()
   await askSteadily(system, api, () => false, 5)

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { constraintsAndIndexes, HELPERS, itemIdSql } from '../shared/seed.ts'
+import { constraintsAndIndexes, HELPERS, itemIdSql, vacuumAsUsual } from '../shared/seed.ts'
 
 /** The highest rate that the limits allow for a whole day: 28,800 orders. */
 const ORDER_EVERY_MS = 3_000
@@ -45,7 +45,7 @@ export async function seedAccount(
   for (const insert of insertsFor(account_id, key_id, orders, Date.now())) await owner.query(insert)
   for (const make of makes) await owner.query(make)
   await owner.query('commit')
-  await owner.query('vacuum (analyze)')
+  await vacuumAsUsual(owner)
 }
 
 function insertsFor(account_id: string, key_id: string, orders: number, nowMs: number): string[] {

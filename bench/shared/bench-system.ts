@@ -55,6 +55,7 @@ export async function startBenchSystem({
     ...options,
     admission: 'redis',
     apis: 0,
+    durable: true,
     settings: { ...limitless, ...options.settings },
   })
   placeOn('database', system.postgres.pid())

@@ -10,6 +10,12 @@ export function median(values: readonly number[]): number {
   return quantile(values, 0.5)
 }
 
+/** The median of the rounds, and the least and the most of them. */
+export function overRounds(name: string, values: readonly number[]): Record<string, number | number[]> {
+  const spread = [Math.min(...values), Math.max(...values)].map((value) => rounded(value))
+  return { [name]: rounded(median(values)), [`${name}_spread`]: spread }
+}
+
 /** As many decimals as a ratio deserves. */
 export function rounded(value: number, decimals = 3): number {
   return Number(value.toFixed(decimals))

@@ -1,7 +1,29 @@
 import { readFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { availableParallelism, loadavg } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { say } from './figures.ts'
 
 const TICKS_PER_SECOND = 100
+const QUIET_LOAD = 3
+const QUIET_WAIT_MS_MAX = 300_000
+const LOOK_EVERY_MS = 5_000
+
+/** Waits until the machine has little else to do, or refuses. */
+export async function untilQuiet(): Promise<void> {
+  const load = () => loadavg()[0] as number
+  if (load() >= QUIET_LOAD) say(`the load is ${load().toFixed(1)}: waiting until it is below ${QUIET_LOAD}`)
+  const deadline = performance.now() + QUIET_WAIT_MS_MAX
+  while (load() >= QUIET_LOAD) {
+    if (performance.now() > deadline)
+      throw Object.assign(
+        new Error(
+          `the load is still ${load().toFixed(1)} after five minutes: end other work, or measure without --quiet`,
+        ),
+        { code: 'CANNOT_BEGIN' },
+      )
+    await sleep(LOOK_EVERY_MS)
+  }
+}
 
 /** What the whole machine did while something ran. */
 export interface MachineUse {

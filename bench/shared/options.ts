@@ -27,6 +27,8 @@ export interface BenchOptions {
   readonly cluster: boolean
   /** Load generator, engines and service each on cores of their own. */
   readonly pin: boolean
+  /** Begins only when the machine has little else to do. */
+  readonly quiet: boolean
   /** Of `all`: short runs. */
   readonly quick: boolean
   /** Of `all`: the figures are recorded, for later runs to be compared with. */

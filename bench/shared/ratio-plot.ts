@@ -23,10 +23,10 @@ const ROW = 30
 const BAR = 16
 
 /** One bar per ratio, and a line at one: what PostgreSQL or a loop without the service does. */
-export function plotRatios(figures: Readonly<Record<string, Readonly<Record<string, number>>>>): string {
+export function plotRatios(figures: Readonly<Record<string, Readonly<Record<string, unknown>>>>): string {
   const rows = RATIOS.flatMap(({ bench, figure, label }) => {
     const value = figures[bench]?.[figure]
-    return value === undefined ? [] : [{ bench, label, value }]
+    return typeof value === 'number' ? [{ bench, label, value }] : []
   })
   const most = Math.max(1, ...rows.map(({ value }) => value))
   const x = (value: number) => Math.round(LEFT + (value / most) * (WIDTH - LEFT - RIGHT))

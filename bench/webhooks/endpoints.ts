@@ -1,7 +1,7 @@
 import { createCipheriv, randomBytes } from 'node:crypto'
 import type pg from 'pg'
 import type { BenchSystem } from '../shared/bench-system.ts'
-import { accountIdSql, HELPERS, itemIdSql } from '../shared/seed.ts'
+import { accountIdSql } from '../shared/seed.ts'
 
 /** Endpoints with secrets of their own, written straight into the tables: 100,000 calls of POST /webhook would take an hour. */
 export async function seedEndpoints(
@@ -49,35 +49,7 @@ export async function recordEvents(owner: pg.Client, accounts: readonly number[]
   )
 }
 
-const ITEMS = 100
-const LINES = 3
-
-/** Finished orders of these accounts, as many of each, for `recordOrderEvents`. */
-export async function seedOrders(owner: pg.Client, accounts: readonly number[], each: number): Promise<void> {
-  await owner.query(HELPERS)
-  await owner.query(
-    `insert into items (id, name, type, collection, price_cents, is_for_sale, revision)
-     select ${itemIdSql('n')}, pg_temp.item_name(n), 'effect', 'Bench', 450, true, 1
-       from generate_series(1::bigint, ${ITEMS}) n`,
-  )
-  await owner.query(
-    `insert into orders (account_id, id, idempotency_key, request_hash, status, total_cents, key_id, created_at, delivered_at,
-                         request_id, client_address)
-     select ${accountIdSql('account')}, pg_temp.id_at('ord', ${Date.now()} - n, account || '-' || n), 'seed-' || lpad(n::text, 12, '0'),
-            sha256(n::text::bytea), 'delivered', ${LINES * 450}, 'key_c1_seed', now(), now(),
-            pg_temp.id_at('req', ${Date.now()} - n, account || '-' || n), '203.0.113.7'
-       from unnest($1::bigint[]) account, generate_series(1::bigint, $2) n`,
-    [accounts, each],
-  )
-  await owner.query(
-    `insert into order_lines (account_id, order_id, line, item_id, name, qty, unit_price_cents)
-     select account_id, id, line, ${itemIdSql('line')}, pg_temp.item_name(line), 1, 450
-       from orders, generate_series(1::bigint, ${LINES}) line`,
-  )
-  await owner.query('vacuum analyze orders, order_lines, items')
-}
-
-/** One event per order that `seedOrders` made. */
+/** One event per order there is. */
 export async function recordOrderEvents(owner: pg.Client): Promise<void> {
   await owner.query(
     `select record_event(account_id, 'evt_' || lpad(${Date.now()}::text, 15, '0') || '_' || lpad((row_number() over ())::text, 10, '0'),
