@@ -79,6 +79,7 @@ export async function migrate(
       applied.push(file.name)
       if (file.number === needed) await replace()
     }
+    await analyzeOneRowTables(client)
     if (version === 0) report(await describeRefunds(client))
     return { applied, version: schema.migrations.length }
   } finally {
@@ -106,6 +107,21 @@ async function describeRefunds(client: pg.Client): Promise<string> {
     `a new store: an order that could not be delivered for ${rule?.hours} hours is cancelled and refunded, at most ` +
     `${rule?.per_hour_max} an hour; "shopwire-admin refunds rule" shows and changes that`
   )
+}
+
+/**
+ * PostgreSQL expects hundreds of rows in a table that was never analysed, and autovacuum never analyses one that small: a query that
+ * joins two of them, as every process runs once a second, is planned as one for hundreds of thousands of rows.
+ */
+async function analyzeOneRowTables(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(`
+    select c.oid::regclass::text as name
+      from pg_class c
+      join pg_attribute a on a.attrelid = c.oid and a.attname = 'only_row'
+     where c.relkind = 'r'
+       and c.relnamespace = '${DATABASE_SCHEMA}'::regnamespace
+       and c.reltuples < 0`)
+  if (rows.length > 0) await client.query(`analyze ${rows.map(({ name }) => name).join(', ')}`)
 }
 
 const CREATE_RECORDS = `
