@@ -8,6 +8,8 @@ import type { Metrics } from './metrics.ts'
 
 /** A mail may wait a second, so its queue is asked less often than the others. */
 const POLL_MS = 1_000
+/** More than six hours: mail servers are down for longer than an hour more often than our own work fails for so long. */
+const FAILURES_MAX = 45
 /** Of mail that an operator made due again. */
 const BACKLOG_MAX = 2
 
@@ -38,6 +40,7 @@ export function mailRunner(
     subjectName: 'mail_id',
     concurrency: MAIL_SLOTS,
     backlogMax: BACKLOG_MAX,
+    failuresMax: FAILURES_MAX,
     pollMs: POLL_MS,
     log,
     metrics,

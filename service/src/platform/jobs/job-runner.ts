@@ -31,6 +31,8 @@ export interface JobRunnerOptions {
   readonly backlogMax?: number
   /** How many of the slots may be used by jobs whose last run failed: they may take long and fail again. Without it, there are none. */
   readonly failingMax?: number
+  /** After so many failures in a row a job is a dead letter. */
+  readonly failuresMax?: number
   /** How soon a job that became due is noticed while there are none. */
   readonly pollMs?: number
   readonly log: Log
@@ -71,6 +73,7 @@ export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
     concurrency,
     backlogMax = 0,
     failingMax = 0,
+    failuresMax = FAILURES_MAX,
     pollMs = POLL_MS,
     log,
     metrics,
@@ -128,7 +131,7 @@ export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
   async function endWithFailure(job: Job, error: unknown, line: object) {
     const waitMs = Math.min(FAILED_WAIT_MS_MAX, FAILED_WAIT_MS_MIN * 2 ** job.failures)
     const note = `failed on our side (${nameError(error)}); see the log`
-    const failed = await failJob(db, job, { waitMs, note, failuresMax: FAILURES_MAX }).catch(() => undefined)
+    const failed = await failJob(db, job, { waitMs, note, failuresMax }).catch(() => undefined)
     if (failed?.is_dead) {
       metrics.deadLetters.inc({ queue })
       const facts = { ...line, next: 'dead_letter', failures: job.failures + 1, err: error }
