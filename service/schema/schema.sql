@@ -4365,46 +4365,45 @@ GRANT SELECT(revoked_at) ON TABLE shopwire.api_keys TO shopwire_functions;
 GRANT SELECT(revoked_at) ON TABLE shopwire.api_keys TO shopwire_readonly_rights;
 
 GRANT SELECT ON TABLE shopwire.deliveries TO shopwire_api_rights;
-GRANT INSERT,UPDATE ON TABLE shopwire.deliveries TO shopwire_dashboard;
 GRANT SELECT ON TABLE shopwire.deliveries TO shopwire_maintenance;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.deliveries TO shopwire_operator_rights;
 GRANT SELECT ON TABLE shopwire.deliveries TO shopwire_readonly_rights;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.deliveries TO shopwire_worker_rights;
 
 GRANT INSERT(account_id) ON TABLE shopwire.deliveries TO shopwire_api_rights;
-GRANT SELECT(account_id) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+GRANT SELECT(account_id),INSERT(account_id) ON TABLE shopwire.deliveries TO shopwire_dashboard;
 GRANT SELECT(account_id),INSERT(account_id) ON TABLE shopwire.deliveries TO shopwire_functions;
 
 GRANT INSERT(endpoint_id) ON TABLE shopwire.deliveries TO shopwire_api_rights;
-GRANT SELECT(endpoint_id) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+GRANT SELECT(endpoint_id),INSERT(endpoint_id) ON TABLE shopwire.deliveries TO shopwire_dashboard;
 GRANT INSERT(endpoint_id) ON TABLE shopwire.deliveries TO shopwire_functions;
 
 GRANT INSERT(event_id) ON TABLE shopwire.deliveries TO shopwire_api_rights;
-GRANT SELECT(event_id) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+GRANT SELECT(event_id),INSERT(event_id) ON TABLE shopwire.deliveries TO shopwire_dashboard;
 GRANT SELECT(event_id),INSERT(event_id) ON TABLE shopwire.deliveries TO shopwire_functions;
 
 GRANT UPDATE(state) ON TABLE shopwire.deliveries TO shopwire_api_rights;
-GRANT SELECT(state) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+GRANT SELECT(state),UPDATE(state) ON TABLE shopwire.deliveries TO shopwire_dashboard;
 GRANT SELECT(state) ON TABLE shopwire.deliveries TO shopwire_functions;
 
-GRANT SELECT(round) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+GRANT SELECT(round),UPDATE(round) ON TABLE shopwire.deliveries TO shopwire_dashboard;
 GRANT SELECT(round) ON TABLE shopwire.deliveries TO shopwire_functions;
 
-GRANT SELECT(attempts) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+GRANT SELECT(attempts),UPDATE(attempts) ON TABLE shopwire.deliveries TO shopwire_dashboard;
 GRANT SELECT(attempts) ON TABLE shopwire.deliveries TO shopwire_functions;
 
-GRANT SELECT(last_error) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+GRANT SELECT(last_error),UPDATE(last_error) ON TABLE shopwire.deliveries TO shopwire_dashboard;
 
 GRANT INSERT(created_at) ON TABLE shopwire.deliveries TO shopwire_api_rights;
-GRANT SELECT(created_at) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+GRANT SELECT(created_at),INSERT(created_at),UPDATE(created_at) ON TABLE shopwire.deliveries TO shopwire_dashboard;
 GRANT INSERT(created_at) ON TABLE shopwire.deliveries TO shopwire_functions;
 
 GRANT INSERT(next_at) ON TABLE shopwire.deliveries TO shopwire_api_rights;
-GRANT SELECT(next_at) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+GRANT SELECT(next_at),INSERT(next_at),UPDATE(next_at) ON TABLE shopwire.deliveries TO shopwire_dashboard;
 GRANT INSERT(next_at) ON TABLE shopwire.deliveries TO shopwire_functions;
 
 GRANT UPDATE(done_at) ON TABLE shopwire.deliveries TO shopwire_api_rights;
-GRANT SELECT(done_at) ON TABLE shopwire.deliveries TO shopwire_dashboard;
+GRANT SELECT(done_at),UPDATE(done_at) ON TABLE shopwire.deliveries TO shopwire_dashboard;
 
 GRANT SELECT(first_started_at) ON TABLE shopwire.deliveries TO shopwire_dashboard;
 
