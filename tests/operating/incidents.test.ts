@@ -164,9 +164,8 @@ test('mass-webhook-failure: every event that was refused is accepted after the r
   const orders = [await deliver(buyer, pooled), await deliver(buyer, pooled)]
   await until(
     async () =>
-      (await system.query(
-        `select count(*) from delivery_attempts where account_id = '${buyer.account_id}'`,
-      )) !== '0',
+      (await system.query(`select count(*) from attempts_made where account_id = '${buyer.account_id}'`)) !==
+      '0',
     SOON_MS,
     () => 'no attempt is recorded',
   )

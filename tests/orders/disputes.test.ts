@@ -142,7 +142,7 @@ test('a double charge and a missing link are answered with the commands of docs/
     response.writeHead(event === 'order.delivered' && refused.delete(data.order.id) ? 503 : 200).end(),
   )
   worker = await startWorker(system.settingsOf('worker'))
-  await untilCounted(`deliveries d join delivery_attempts a using (account_id, event_id, endpoint_id)`, 4)
+  await untilCounted(`deliveries d join attempts_made a using (account_id, event_id, endpoint_id)`, 4)
   const read = await send('GET', `/v1/orders/${order.id}`)
   expect(read.body.links).toHaveLength(1)
   await untilCounted('order_answers', 2)

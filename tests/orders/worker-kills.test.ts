@@ -15,7 +15,8 @@ import { expect, type TestContext, test } from 'vitest'
 import { IS_SHORT } from '../../test-forms.ts'
 
 const IS_LONG = process.env.SHOPWIRE_LONG === '1'
-const KILLS = IS_LONG ? 200 : IS_SHORT ? 3 : 50
+/** At least once at each of the cuts below. */
+const KILLS = IS_LONG ? 200 : IS_SHORT ? 5 : 50
 const TEST_MS_MAX = IS_LONG ? 1_800_000 : 400_000
 /** Killed side by side, each at work on an order of its own: a lease of ten seconds runs out for all of them at once. */
 const AT_ONCE = Math.min(25, KILLS)
@@ -23,28 +24,53 @@ const SOON_MS = 60_000
 /** A lease, and time for the next worker to find the order and do the work. */
 const DELIVERED_MS_MAX = 15_000
 const QTY = 2
+const BATCH = 8
 const LOOK_EVERY_MS = 200
 
-const takesFromPool = (statement: string) => statement.includes('delete from pool_links')
-const commitsTheTaking = (statement: string, earlier: readonly string[]) =>
-  statement === 'commit' && earlier.some(takesFromPool)
+type Statement = Pick<Trap, 'isMeant'>['isMeant']
 
-/** Where a delivery from a pool can be interrupted: links taken, all written but not committed, committed and not acknowledged. */
-const cuts: Pick<Trap, 'how' | 'isMeant'>[] = [
-  { how: 'unanswered', isMeant: takesFromPool },
-  { how: 'held', isMeant: commitsTheTaking },
-  { how: 'unanswered', isMeant: commitsTheTaking },
+const includes =
+  (part: string): Statement =>
+  (statement) =>
+    statement.includes(part)
+const commitAfter =
+  (step: Statement): Statement =>
+  (statement, earlier) =>
+    statement === 'commit' && earlier.some((before) => step(before, []))
+
+const takesMany = includes('take_for_orders')
+const deliversMany = includes('deliver_orders')
+const takesForOne = includes('delete from pool_links')
+
+type Cut = Pick<Trap, 'how' | 'isMeant'>
+
+/**
+ * Where a delivery from a pool can be interrupted: links taken, all written but not committed, committed and not acknowledged. An order
+ * whose pool runs low with it is delivered by itself, every other one together with those that are due.
+ */
+const cutsOfMany: readonly Cut[] = [
+  { how: 'unanswered', isMeant: takesMany },
+  { how: 'held', isMeant: deliversMany },
+  { how: 'unanswered', isMeant: deliversMany },
+  { how: 'held', isMeant: commitAfter(deliversMany) },
+  { how: 'unanswered', isMeant: commitAfter(deliversMany) },
+]
+const cutsOfOne: readonly Cut[] = [
+  { how: 'unanswered', isMeant: takesForOne },
+  { how: 'held', isMeant: commitAfter(takesForOne) },
+  { how: 'unanswered', isMeant: commitAfter(takesForOne) },
 ]
 
 /** Few enough workers to wait for both leases at the same time. */
 const testKills = IS_SHORT ? test.concurrent : test
 
-testKills(
-  `a worker killed while it delivers from a pool, ${KILLS} times: every order is delivered, half of them within 15 s; no link is lost or sold twice`,
-  {
-    timeout: TEST_MS_MAX,
-  },
-  async (context) => {
+testKills.for([
+  ['one order from a pool that runs low', cutsOfOne],
+  ['an order from a well-filled pool', cutsOfMany],
+] as const)(
+  `a worker killed while it delivers %s, ${KILLS} times: every order is delivered, half of them within 15 s; no link is lost or sold twice`,
+  { timeout: TEST_MS_MAX },
+  async ([, cuts], context) => {
     const { system, shop, buyer } = await openStore(context)
     // One item per worker: taking links locks the pool of the item until the commit.
     const items = await shop.sell(...Array(AT_ONCE).fill(1))
@@ -53,10 +79,12 @@ testKills(
     await Promise.all(items.map((item) => shop.stock(item, QTY * (rounds + 1))))
     const delays: number[] = []
     for (let round = 0; round < rounds; round += 1) {
+      const left = String(QTY * (rounds + 1 - round))
+      if (cuts === cutsOfOne)
+        for (const item of items) await system.admin('supply', 'set', item, '--warn-below', left)
       const victims = await Promise.all(items.map(() => startVictim(context, system)))
       const dying = victims.map(async ({ worker, proxy }, n) => {
-        const cut = cuts[(n + round) % cuts.length] as (typeof cuts)[number]
-        await proxy.trap({ ...cut, count: 1 })
+        await proxy.trap({ ...(cuts[(n + round) % cuts.length] as Cut), count: 1 })
         await worker.kill('SIGKILL')
       })
       const orders = await placeAll(system, buyer, items)
@@ -71,6 +99,31 @@ testKills(
     await expectEachDelivered(system, buyer, KILLS)
     expect(await system.query('select count(*) from pool_links')).toBe(String(AT_ONCE * QTY))
     expect(half(delays)).toBeLessThan(DELIVERED_MS_MAX)
+    await shop.expectCleanBooks()
+  },
+)
+
+testKills(
+  'a worker killed while it delivers many orders at once: all of them are delivered, no link is lost or sold twice',
+  { timeout: TEST_MS_MAX },
+  async (context) => {
+    const { system, shop, buyer } = await openStore(context)
+    const [item = ''] = await shop.sell(1)
+    const rounds = IS_SHORT ? cutsOfMany.filter(({ how }) => how === 'unanswered') : cutsOfMany
+    await shop.stock(item, QTY * (rounds.length * BATCH + 1))
+    for (const cut of rounds) {
+      // All of them are due when the victim starts.
+      await placeAll(system, buyer, Array(BATCH).fill(item))
+      const { worker, caught } = await startVictim(context, system, { slots: BATCH, cut })
+      await caught
+      await worker.kill('SIGKILL')
+      await system.query('update jobs set leased_until = null where leased_until is not null')
+      const rescuer = await startWorker(system.settingsOf('worker'))
+      await untilDelivered(system, buyer)
+      expect(await rescuer.kill('SIGTERM')).toBe(0)
+    }
+    await expectEachDelivered(system, buyer, rounds.length * BATCH)
+    expect(await system.query('select count(*) from pool_links')).toBe(String(QTY))
     await shop.expectCleanBooks()
   },
 )
@@ -128,25 +181,33 @@ async function openStore({
   })
   onTestFinished(() => system.stop())
   const shop = openShop(system)
-  return { system, shop, buyer: await shop.openBuyer(KILLS * QTY) }
+  return { system, shop, buyer: await shop.openBuyer(Math.max(KILLS, cutsOfMany.length * BATCH) * QTY) }
 }
 
 interface Victim {
   readonly worker: WorkerProcess
   readonly proxy: PostgresProxy
+  /** Settles at the given cut. */
+  readonly caught: Promise<unknown> | undefined
 }
 
 /** Takes one order at a time, so that each victim has exactly one claimed. */
-async function startVictim({ onTestFinished }: TestContext, system: System): Promise<Victim> {
+async function startVictim(
+  { onTestFinished }: TestContext,
+  system: System,
+  { slots = 1, cut }: { slots?: number; cut?: Cut } = {},
+): Promise<Victim> {
   const proxy = await startPostgresProxy(system.postgres)
   onTestFinished(() => proxy.close())
+  // Before the worker starts: what is due already is delivered at once.
+  const caught = cut && proxy.trap({ ...cut, count: 1 })
   const worker = await startWorker({
     ...system.settingsOf('worker'),
     SHOPWIRE_DATABASE_URL: proxy.url(system.database.processUrls.worker),
-    SHOPWIRE_WORKER_ORDERS: '1',
+    SHOPWIRE_WORKER_ORDERS: String(slots),
     SHOPWIRE_DATABASE_CONNECTIONS: '3',
   })
-  return { worker, proxy }
+  return { worker, proxy, caught }
 }
 
 /** Answers with the ids. */
@@ -164,17 +225,20 @@ async function deliveredAfter(
   killedAt: number,
 ): Promise<number[]> {
   const [port = 0] = ports
-  await until(
+  await untilDelivered({ ports }, buyer)
+  const delivered = await Promise.all(orders.map((id) => buyer.readOrder(port, id)))
+  return delivered.map(({ delivered_at }) => Date.parse(delivered_at) - killedAt)
+}
+
+const untilDelivered = ({ ports }: Pick<System, 'ports'>, buyer: Buyer) =>
+  until(
     async () => {
       await sleep(LOOK_EVERY_MS)
-      return (await buyer.listOrders(port)).every(({ status }) => status === 'delivered')
+      return (await buyer.listOrders(ports[0] ?? 0)).every(({ status }) => status === 'delivered')
     },
     SOON_MS,
     () => 'not every order is delivered',
   )
-  const delivered = await Promise.all(orders.map((id) => buyer.readOrder(port, id)))
-  return delivered.map(({ delivered_at }) => Date.parse(delivered_at) - killedAt)
-}
 
 async function expectEachDelivered({ ports }: System, buyer: Buyer, count: number): Promise<string[]> {
   const listed = await buyer.listOrders(ports[0] ?? 0)

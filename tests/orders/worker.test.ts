@@ -20,8 +20,8 @@ const LEASE_MS = 10_000
 test('threat 68: on SIGTERM a worker finishes its claimed jobs, claims no more, and exits with 0', async (context) => {
   const { system, shop, supplier, item } = await openStore(context)
   const buyer = await shop.openBuyer(100)
-  // One supplier may use half of the worker slots.
-  const worker = await startWorkerFor(context, system, { SHOPWIRE_WORKER_ORDERS: '6' })
+  // One supplier may use an eighth of the worker's slots.
+  const worker = await startWorkerFor(context, system, { SHOPWIRE_WORKER_ORDERS: '24' })
   supplier.hang(true)
   const claimed = await placeAll(system, buyer, item, 3)
   await until(

@@ -101,7 +101,9 @@ const shiftDeliveries = (tx: Queryable, s: number) =>
   tx.run(sql`
     update deliveries
        set created_at = created_at - ${s} * interval '1 s',
-           next_at = next_at - ${s} * interval '1 s'
+           next_at = next_at - ${s} * interval '1 s',
+           first_started_at = first_started_at - ${s} * interval '1 s',
+           first_finished_at = first_finished_at - ${s} * interval '1 s'
      where state = 'pending'`)
 
 /** A leased job is woken again afterwards: its worker may have computed a due time before this change. */

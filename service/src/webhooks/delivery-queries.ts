@@ -237,8 +237,9 @@ export interface Attempt {
 /**
  * Records attempts and their results; returns, in the order given, whether each counted. An attempt does not count when the
  * delivery was cancelled or another worker has recorded the same attempt. One that was accepted at once is kept in the row of its
- * delivery, every other one in a row of its own. What has to be sent again is kept with the event. Endpoints, events and deliveries are locked in this order, as everywhere. The endpoint's own row says when something was
- * last accepted to the second: more would write it again for every event.
+ * delivery, every other one in a row of its own. What has to be sent again is kept with the event. Endpoints, events and deliveries
+ * are locked in this order, as everywhere. The endpoint's own row says when something was last accepted to the second: more would
+ * write it again for every event.
  */
 export async function recordAttempts(db: Queryable, attempts: readonly Attempt[]): Promise<boolean[]> {
   const column = <Name extends keyof Attempt>(name: Name) => attempts.map((attempt) => attempt[name])

@@ -10,7 +10,10 @@ export async function makeDue({ query }: Pick<System, 'query'>, account_id: stri
      update delivery_attempts
         set started_at = started_at - interval '2 hours', finished_at = finished_at - interval '2 hours'
       where account_id = '${account_id}';
-     update deliveries set next_at = now() where account_id = '${account_id}' and state = 'pending';
+     update deliveries
+        set next_at = now(), first_started_at = first_started_at - interval '2 hours',
+            first_finished_at = first_finished_at - interval '2 hours'
+      where account_id = '${account_id}' and state = 'pending';
      update jobs set run_at = now(), is_woken = true where account_id = '${account_id}' and queue = 'deliver'`,
   )
 }

@@ -52,7 +52,7 @@ describe('threat 51: a URL to an internal address', () => {
     }
     expect(receiver.arrivals).toEqual([])
     const attempts = await rig.system.query(
-      `select count(*), count(remote_address) from delivery_attempts where account_id = '${account_id}'`,
+      `select count(*), count(remote_address) from attempts_made where account_id = '${account_id}'`,
     )
     expect(attempts).toBe(`${INSIDE.length}|0`)
   })
@@ -71,7 +71,7 @@ describe('threat 52: the address that was checked is the address that is dialled
     const attempts = () =>
       rig.system.query(
         `select coalesce(error, 'delivered') || ' ' || coalesce(host(remote_address), 'nowhere')
-           from delivery_attempts where account_id = '${account_id}'`,
+           from attempts_made where account_id = '${account_id}'`,
       )
     const tried = await until(
       async () => {
@@ -151,7 +151,7 @@ describe('threat 54: a redirect', () => {
     const tried = () =>
       rig.system.query(
         `select string_agg(a.error, ' ' order by a.error)
-           from delivery_attempts a
+           from attempts_made a
            join deliveries d using (account_id, endpoint_id, event_id)
           where account_id = '${account_id}' and d.state = 'pending' and d.next_at > a.finished_at + interval '59 s'`,
       )
@@ -197,7 +197,7 @@ describe('threat 62: last_error', () => {
 
   test('only ever contains a documented value', async ({ rig }) => {
     const errors = await rig.system.query(
-      `select distinct error from delivery_attempts where error is not null
+      `select distinct error from attempts_made where error is not null
         union select last_error from webhook_endpoints where last_error is not null`,
     )
     const unknown = errors

@@ -198,7 +198,7 @@ const attemptsOf = ({ system }: Rig, account_id: string, { withIds = false } = {
   system.query(
     `select ${withIds ? 'event_id, ' : ''}state, attempts, count(n), string_agg(error, ' ' order by n)
        from deliveries d
-       left join delivery_attempts a using (account_id, endpoint_id, event_id)
+       left join attempts_made a using (account_id, endpoint_id, event_id)
       where account_id = '${account_id}'
       group by event_id, state, attempts
       order by event_id collate "C"`,

@@ -147,7 +147,7 @@ async function measure(rig: Rig, others: readonly Subscription[], work: Promise<
   await Promise.all([over, pinging(), ...delivering])
   const accounts = others.map(({ account_id }) => `'${account_id}'`)
   const failed = await rig.system.query(
-    `select account_id || ': ' || error from delivery_attempts
+    `select account_id || ': ' || error from attempts_made
       where error is not null and account_id in (${accounts})`,
   )
   if (failed !== '') failures.push(...failed.split('\n'))
