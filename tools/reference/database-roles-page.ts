@@ -4,7 +4,7 @@ import { wrapped } from './markdown.ts'
 /** docs/database-roles.md: the introduction by hand, the rest from what a test saw. */
 export function databaseRolesPage(): string {
   return [
-    '<!-- Made by "npm run generate" from service/testing/refusals.json and tools/reference/database-roles-page.ts; do not edit. -->',
+    '<!-- Made by "npm run generate" from service/testing/refusals.json and tools/reference; do not edit. -->',
     ...INTRODUCTION(),
   ].join('\n')
 }

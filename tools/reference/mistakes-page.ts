@@ -65,8 +65,8 @@ export function mistakesPage(): string {
     'A wrong signature is answered with 401 [`authentication_failed`](errors.md#authentication_failed) and no reason. The',
     '[emulator](../../emulator/README.md#the-page) and [`shopwire doctor signature`](command-line.md#doctor-signature)',
     `compare it with what each of these ${MISTAKES.length} mistakes would produce, and print the one that matches with its fix. The`,
-    'names of two at once are joined by a plus sign. If none matches, the cause is usually a nonce generated twice, a body changed by a',
-    'proxy, or the secret of another key.',
+    'names of two at once are joined by a plus sign. If none matches, the cause is usually a nonce generated twice, a body',
+    'changed by a proxy, or the secret of another key.',
     '',
     ...sections.flatMap(({ title, rule, names }) => [
       `## ${title}`,
