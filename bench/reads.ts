@@ -9,7 +9,7 @@ import { ageMemory, LIMITLESS, startScript } from '@shopwire/test-kit/systems'
 import { besideDashboards } from './dashboard/open-dashboards.ts'
 import type { FloorSettings } from './reads/floor-server.ts'
 import { type BenchSystem, startBenchSystem } from './shared/bench-system.ts'
-import { median, overRounds, rounded, say } from './shared/figures.ts'
+import { overRounds, rounded, say } from './shared/figures.ts'
 import { assertInvariants } from './shared/invariants.ts'
 import {
   assertWrk,
