@@ -24,8 +24,8 @@ const CROCKFORD = '0123456789abcdefghjkmnpqrstvwxyz'
 const PLACE = `
   select verdicts[1] as verdict, details[1] as details
     from place_orders(true, array[$1], array[$2::bigint], array['key_c1_bench'], array[$3], array[$4],
-                      array[date_trunc('milliseconds', clock_timestamp())], array[$5], array[sha256(convert_to($5, 'UTF8'))],
-                      array[null]::text[], array[null]::text[], array[1], $6, array[1], array[null]::bigint[])`
+                      array[to_timestamp($7 / 1000::double precision)], array[$5], array[sha256(convert_to($5, 'UTF8'))],
+                      array[$8], array['203.0.113.7'], array[1], $6, array[1], array[null]::bigint[])`
 
 /**
  * Places orders of one line by the service's own function, over a few connections, each item and each account in turn. It goes
@@ -55,6 +55,8 @@ export function startPlacing({ apiUrl, accounts, items, orders, isTooFast }: Pla
           ...['ord', 'evt'].map((prefix) => newId(prefix, nowMs)),
           `churn-${n}-${nowMs}`,
           [items[n % items.length]],
+          nowMs,
+          newId('req', nowMs),
         ]
         const { rows } = await client.query<{ verdict: string; details: string | null }>({
           name: 'place',

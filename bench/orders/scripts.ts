@@ -1,5 +1,5 @@
 import type { BenchKey } from '../shared/bench-system.ts'
-import { accountIdSql, cartSql, type ShopSize } from '../shared/seed.ts'
+import { accountIdSql, cartSql, type ShopSize, timeDigitsSql } from '../shared/seed.ts'
 
 /** A script of pgbench, and how it is driven. */
 export interface Script {
@@ -60,7 +60,10 @@ export function batchedScript({ size, keys }: ScriptShop, { connections, ordersP
 
 const firstItem = ({ items }: ShopSize) => `\\set first random(0, ${items - 1})\n`
 
-const id = (prefix: string) => `'${prefix}_' || left(replace(gen_random_uuid()::text, '-', ''), 26)`
+/** Both the time of the order and the one in its id; a script is one statement, so it does not move on. */
+const NOW = `date_trunc('milliseconds', now())`
+const id = (prefix: string) =>
+  `'${prefix}_' || ${timeDigitsSql(`(extract(epoch from ${NOW}) * 1000)::bigint`)} || left(replace(gen_random_uuid()::text, '-', ''), 16)`
 
 /** From the account to the caller's address, in the order of the function's parameters. */
 function freshOrder(account: string, keys: readonly BenchKey[]): string[] {
@@ -71,7 +74,7 @@ function freshOrder(account: string, keys: readonly BenchKey[]): string[] {
     `'${key.id}'`,
     id('ord'),
     id('evt'),
-    `date_trunc('milliseconds', clock_timestamp())`,
+    NOW,
     'gen_random_uuid()::text',
     'sha256(gen_random_uuid()::text::bytea)',
     id('req'),

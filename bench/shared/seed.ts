@@ -104,13 +104,21 @@ export function accountIdSql(n: string): string {
   return `'acct_' || lpad((${n})::text, 26, '0')`
 }
 
+/** The first ten characters of an id, from an expression that is its time in milliseconds. */
+export const timeDigitsSql = (at_ms: string) =>
+  Array.from(
+    { length: 10 },
+    (_, n) =>
+      `substr('0123456789abcdefghjkmnpqrstvwxyz', ((${at_ms} >> ${45 - 5 * n}) & 31)::integer + 1, 1)`,
+  ).join(' || ')
+
 /**
  * Ids have the form of the service's: a UUIDv7 in Crockford's base32, of which the first ten characters are the time. The
  * rest is hexadecimal and not all of base32, which makes it quick; the version and the variant are in their places.
  */
 export const HELPERS = `
   create function pg_temp.id_at(prefix text, at_ms bigint, salt text) returns text language sql immutable as $$
-    select prefix || '_' || ${Array.from({ length: 10 }, (_, n) => `substr('0123456789abcdefghjkmnpqrstvwxyz', ((at_ms >> ${45 - 5 * n}) & 31)::integer + 1, 1)`).join(' || ')}
+    select prefix || '_' || ${timeDigitsSql('at_ms')}
            || 'e' || overlay(left(md5(salt), 14) placing '8' from 3 for 0)
   $$;
   create function pg_temp.time_of(at_ms bigint) returns timestamptz language sql immutable as $$

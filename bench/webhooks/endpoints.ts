@@ -27,7 +27,7 @@ export async function seedEndpoints(
       )
       await owner.query(
         `insert into webhook_endpoints (account_id, id, url, set_by, created_at)
-         select account_id, 'whe_' || account_id, $2, 'bench', now() - interval '1 hour' from unnest($1::text[]) account_id`,
+         select account_id, 'whe_' || account_id, $2, 'bench', now() from unnest($1::text[]) account_id`,
         [accounts, url],
       )
       await owner.query(
