@@ -23,7 +23,7 @@ export interface OrderToRead {
   readonly withLinks: boolean
 }
 
-/** The order as it is now; undefined when this account has none with that id. */
+/** For `GET` and a repeated `POST`: the order as it is now; undefined when this account has none with that id. */
 export async function readOrder(
   db: Queryable,
   vault: OpensLinks,
@@ -35,7 +35,7 @@ export async function readOrder(
   return order
 }
 
-/** Each order as it is now, in the order of the ids. */
+/** Also composes events, whose bytes must never change: each order as it is now, in the order of the ids. */
 export async function readOrders(
   db: Queryable,
   vault: OpensLinks,

@@ -3,7 +3,7 @@ import type { Log } from '../observability/log.ts'
 import { createReminder } from '../observability/reminder.ts'
 import type { WorkerMetrics } from './job-metrics.ts'
 
-/** What is removed permanently once it is old enough. The journal by daily files, everything else by rows. */
+/** What is removed permanently once it is old enough. The journal by daily files, links by the orders looked at, everything else by rows. */
 export const REMOVALS = ['links', 'events', 'evidence', 'journal'] as const
 export type Removal = (typeof REMOVALS)[number]
 

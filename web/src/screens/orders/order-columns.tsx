@@ -14,6 +14,7 @@ export type OrderRow = Reply<'listOrders'>['orders'][number]
 
 const { columns } = orders
 
+/** Also on the home page. `.daySum` of the list is as wide as what follows the total. */
 const base: readonly Column<OrderRow>[] = [
   { id: 'status', header: columns.status, width: '112px', cell: ({ status }) => <Status kind={status} /> },
   {
