@@ -6,22 +6,12 @@ import {
   type Item,
   type ItemType,
 } from '@shopwire/contract'
-import { LRUCache } from 'lru-cache'
 import { comesBefore, fold, ItemBlock } from './item-block.ts'
 import type { ItemRow } from './queries.ts'
-
-/** Cache of search results for the next page, sized in matches: some searches match a million items. */
-const CACHED_MATCHES_MAX = 4_000_000
+import { Searches, wantedOf } from './search.ts'
 
 /** Up to this many changes the sorted sale ends are updated one by one; above, they are sorted again. */
 const FEW = 1_000
-
-interface Filters {
-  /** Folded; empty matches any. */
-  readonly name: string
-  readonly collection: string
-  readonly type: string | undefined
-}
 
 /** For people who browse the catalogue. */
 export interface Browse {
@@ -45,12 +35,13 @@ export interface CatalogueSummary {
 
 /**
  * The whole catalogue in memory, at one revision. Reads never query the database; a change is applied between two reads, so no
- * page mixes two revisions. Items are in blocks ordered by numeric id, so that a change of one item among a million rebuilds one
+ * page mixes two revisions; a search that takes several turns begins again. Items are in blocks ordered by numeric id, so that a change of one item among a million rebuilds one
  * block only.
  */
 export class Snapshot {
   revision = 0
-  #blocks: ItemBlock[] = []
+  /** In order of their ids. */
+  readonly blocks: ItemBlock[] = []
   readonly #byId = new Map<string, ItemRow>()
   /** How many items have their picture at each origin, as the catalogue writes it. */
   readonly #pictures = new Map<string, number>()
@@ -59,10 +50,7 @@ export class Snapshot {
   #summary: { readonly etag: string; readonly counts: CatalogueSummary } | undefined
   /** Types and collections repeat, so each text is stored once. */
   readonly #texts = new Map<string, string>()
-  readonly #matches = new LRUCache<string, ItemRow[]>({
-    maxSize: CACHED_MATCHES_MAX,
-    sizeCalculation: (matches) => matches.length + 1,
-  })
+  readonly #searches = new Searches(this)
 
   get size(): number {
     return this.#byId.size
@@ -91,7 +79,7 @@ export class Snapshot {
       this.#byId.set(item.id, item)
       this.#put(item)
     }
-    if (changed.length > 0) this.#matches.clear()
+    if (changed.length > 0) this.#searches.forget()
     this.revision = revision
   }
 
@@ -111,27 +99,33 @@ export class Snapshot {
     return item && present(item, nowMs)
   }
 
-  page(query: CatalogueQuery, nowMs: number): CataloguePage {
+  /** With the tag of what it was read from: the catalogue may change during a search, which then begins again. */
+  async page(
+    query: CatalogueQuery,
+    nowMs: number,
+  ): Promise<{ readonly etag: string; readonly page: CataloguePage }> {
     const { limit = CATALOGUE_LIMIT_DEFAULT, offset = CATALOGUE_OFFSET_DEFAULT } = query
     const filters = { name: fold(query.search), collection: fold(query.category), type: query.type }
     const isFiltered = filters.name !== '' || filters.collection !== '' || filters.type !== undefined
-    const matches = isFiltered ? this.#matching(filters) : undefined
-    const found = matches ? matches.slice(offset, offset + limit) : this.#slice(offset, limit)
-    const items = found.map((item) => present(item, nowMs))
-    return { items, count: items.length, total: matches?.length ?? this.size, limit, offset }
+    for (;;) {
+      const etag = this.etag(nowMs)
+      const matches = isFiltered ? await this.#searches.find(filters) : undefined
+      if (this.etag(nowMs) !== etag) continue
+      const found = matches ? matches.slice(offset, offset + limit) : this.#slice(offset, limit)
+      const items = found.map((item) => present(item, nowMs))
+      return {
+        etag,
+        page: { items, count: items.length, total: matches?.length ?? this.size, limit, offset },
+      }
+    }
   }
 
-  browse(query: Browse, nowMs: number): { items: Item[]; total: number } {
-    const {
-      offset,
-      limit,
-      isSellable: wanted,
-      collection,
-      price_min = 0,
-      price_max = Number.POSITIVE_INFINITY,
-    } = query
+  async browse(query: Browse, nowMs: number): Promise<{ items: Item[]; total: number }> {
+    const { offset, limit, isSellable: wanted, collection } = query
+    const { price_min = 0, price_max = Number.POSITIVE_INFINITY } = query
     const filters = { name: fold(query.search), collection: fold(collection), type: query.type }
-    const found = this.#matching(filters).filter(
+    const found = await wantedOf(
+      await this.#searches.find(filters),
       (item) =>
         (wanted === undefined || isSellable(item, nowMs) === wanted) &&
         (collection === undefined || item.collection === collection) &&
@@ -152,7 +146,7 @@ export class Snapshot {
   #slice(offset: number, limit: number): ItemRow[] {
     const found: ItemRow[] = []
     let skip = offset
-    for (const { items } of this.#blocks) {
+    for (const { items } of this.blocks) {
       if (found.length >= limit) break
       if (skip < items.length) found.push(...items.slice(skip, skip + limit - found.length))
       skip = Math.max(0, skip - items.length)
@@ -160,46 +154,29 @@ export class Snapshot {
     return found
   }
 
-  #matching(filters: Filters): ItemRow[] {
-    const name = JSON.stringify([filters.name, filters.collection, filters.type])
-    let found = this.#matches.get(name)
-    if (!found) {
-      found = []
-      const isInCollection = collectionFilter(filters.collection)
-      for (const block of this.#blocks) {
-        for (const item of block.named(filters.name)) {
-          if (filters.type !== undefined && item.type !== filters.type) continue
-          if (isInCollection(item.collection)) found.push(item)
-        }
-      }
-      this.#matches.set(name, found)
-    }
-    return found
-  }
-
   #put(item: ItemRow) {
     // Items are loaded in order, so the last block is tried first.
-    const last = this.#blocks.at(-1)
+    const last = this.blocks.at(-1)
     if (!last || (last.isFull && last.isBefore(item.id))) {
       // Building the index while loading saves the first search from waiting for it.
       last?.index()
-      this.#blocks.push(new ItemBlock([item]))
+      this.blocks.push(new ItemBlock([item]))
       return
     }
-    const at = comesBefore(item.id, last.firstId) ? this.#blockFor(item.id) : this.#blocks.length - 1
-    const block = this.#blocks[at] as ItemBlock
+    const at = comesBefore(item.id, last.firstId) ? this.#blockFor(item.id) : this.blocks.length - 1
+    const block = this.blocks[at] as ItemBlock
     block.put(item)
     const rest = block.splitIfFull()
-    if (rest) this.#blocks.splice(at + 1, 0, rest)
+    if (rest) this.blocks.splice(at + 1, 0, rest)
   }
 
   /** The last block that starts at or before the id, otherwise the first. */
   #blockFor(id: string): number {
     let low = 0
-    let high = this.#blocks.length
+    let high = this.blocks.length
     while (high - low > 1) {
       const middle = (low + high) >> 1
-      if (comesBefore(id, (this.#blocks[middle] as ItemBlock).firstId)) high = middle
+      if (comesBefore(id, (this.blocks[middle] as ItemBlock).firstId)) high = middle
       else low = middle
     }
     return low
@@ -240,20 +217,6 @@ function present(item: ItemRow, nowMs: number): Item {
     stock: null,
     sellable: isSellable(item, nowMs),
     available_until: item.available_until?.toISOString() ?? null,
-  }
-}
-
-/** There are far fewer collections than items, so each is tested once. */
-function collectionFilter(wanted: string): (collection: string) => boolean {
-  if (wanted === '') return () => true
-  const known = new Map<string, boolean>()
-  return (collection) => {
-    let isWanted = known.get(collection)
-    if (isWanted === undefined) {
-      isWanted = fold(collection).includes(wanted)
-      known.set(collection, isWanted)
-    }
-    return isWanted
   }
 }
 

@@ -18,7 +18,8 @@ export const catalogueArea = ({ db, catalogue }: CatalogueDeps): Area<typeof cat
     const { snapshot } = catalogue
     const { offset = 0, limit = ITEMS_LIMIT_DEFAULT, sellable, ...filter } = query
     const isSellable = sellable === undefined ? undefined : sellable === 'yes'
-    const { items, total } = snapshot.browse({ ...filter, isSellable, offset, limit }, catalogue.nowMs())
+    const wanted = { ...filter, isSellable, offset, limit }
+    const { items, total } = await snapshot.browse(wanted, catalogue.nowMs())
     return { items, total, revision: snapshot.revision }
   },
 

@@ -1,7 +1,6 @@
 import type { LiveCatalogue } from '../../catalogue/live-catalogue.ts'
 import { refuse } from '../../platform/trouble.ts'
 import { namesTag } from '../entity-tags.ts'
-import type { Answer } from '../route-family.ts'
 import { answer, endpoint } from './endpoint.ts'
 
 /** Callers may cache what they read and must revalidate it. */
@@ -11,7 +10,10 @@ export const getCatalogue = (catalogue: LiveCatalogue) =>
   endpoint('getCatalogue', async ({ query, ifNoneMatch }) => {
     const { snapshot } = catalogue
     const nowMs = catalogue.nowMs()
-    return unlessKnown(snapshot.etag(nowMs), ifNoneMatch, () => snapshot.page(query, nowMs))
+    const known = snapshot.etag(nowMs)
+    if (namesTag(ifNoneMatch, known)) return answer(304, null, headersOf(known))
+    const { etag, page } = await snapshot.page(query, nowMs)
+    return answer(200, page, headersOf(etag))
   })
 
 export const getCatalogueItem = (catalogue: LiveCatalogue) =>
@@ -20,14 +22,8 @@ export const getCatalogueItem = (catalogue: LiveCatalogue) =>
     const nowMs = catalogue.nowMs()
     const item = snapshot.item(id, nowMs)
     if (!item) throw refuse('not_found', 'There is no item with this id. GET /catalogue lists all there are.')
-    return unlessKnown(snapshot.etag(nowMs), ifNoneMatch, () => item)
+    const headers = headersOf(snapshot.etag(nowMs))
+    return namesTag(ifNoneMatch, headers.etag) ? answer(304, null, headers) : answer(200, item, headers)
   })
 
-function unlessKnown<Body>(
-  etag: string,
-  known: string | undefined,
-  read: () => Body,
-): Answer<Body> | Answer<null> {
-  const headers = { etag, 'cache-control': CACHE_CONTROL }
-  return namesTag(known, etag) ? answer(304, null, headers) : answer(200, read(), headers)
-}
+const headersOf = (etag: string) => ({ etag, 'cache-control': CACHE_CONTROL })
