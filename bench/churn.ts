@@ -15,6 +15,7 @@ import { assertInvariants } from './shared/invariants.ts'
 import type { BenchOptions } from './shared/options.ts'
 import { loadPools } from './shared/pools.ts'
 import { accountIdSql, itemId, type ShopSize, seed } from './shared/seed.ts'
+import { COUNTED, countFromNow, printStatements } from './shared/statements.ts'
 import { untilDone } from './shared/until-done.ts'
 import { seedEndpoints } from './webhooks/endpoints.ts'
 import { benchAgainInPublicNetwork, startReceiver } from './webhooks/start-receiver.ts'
@@ -44,7 +45,8 @@ const WORKERS = 2
 /** Both `order.accepted` and `order.delivered`. */
 const EVENTS_PER_ORDER = 2
 const THIRDS = ['first third', 'middle third, snapshot held', 'last third']
-const BEHIND_MAX = 200
+/** Less than what the workers do between two looks at them would be the limit itself. */
+const BEHIND_MAX = 500
 const ORDER_EVERY_MS = 100
 const REPORT_EVERY_MS = 15_000
 const QUIET_MS = 3_000
@@ -54,14 +56,20 @@ const LOOK_EVERY_MS = 200
  * What a stream of orders that are delivered and notified does to a store that already has millions: the time of a claim, of /status and
  * of an order, with a snapshot held open during the middle third. Nothing is vacuumed but by PostgreSQL itself.
  */
-export async function churn({ scale, orders }: BenchOptions): Promise<void> {
+export async function churn({ scale, orders, rate, statements }: BenchOptions): Promise<void> {
   if (!isInPublicNetwork()) return benchAgainInPublicNetwork()
   const size = { ...SIZES[scale], ...(orders !== undefined && { orders }) }
   const authority = await createAuthority()
   say('starting PostgreSQL, Redis and a receiver')
   const postgres = await startPostgres({
     durable: true,
-    settings: { wal_level: 'minimal', max_wal_senders: '0', max_wal_size: '4GB', shared_buffers: '512MB' },
+    settings: {
+      wal_level: 'minimal',
+      max_wal_senders: '0',
+      max_wal_size: '4GB',
+      shared_buffers: '512MB',
+      ...(statements && COUNTED),
+    },
   })
   try {
     const system = await startBenchSystem({
@@ -84,7 +92,9 @@ export async function churn({ scale, orders }: BenchOptions): Promise<void> {
       const workers = await Promise.all(Array.from({ length: WORKERS }, () => system.startWorker()))
       const watch = await watchWorkers(workers, receiver)
       await untilQuiet(watch)
-      const figures = await run(system, size, workers, watch)
+      if (statements) await countFromNow(system)
+      const figures = await run(system, { ...size, rate }, workers, watch)
+      if (statements) await printStatements(system)
       await assertInvariants(system)
       say('')
       say(JSON.stringify({ bench: 'churn', ...figures, scale }))
@@ -108,7 +118,7 @@ async function prepare(system: BenchSystem, { finished, orders }: Size): Promise
 
 async function run(
   system: BenchSystem,
-  { orders }: Size,
+  { orders, rate }: Size & Pick<BenchOptions, 'rate'>,
   workers: readonly WorkerProcess[],
   watch: Watch,
 ): Promise<Record<string, number | undefined>> {
@@ -136,6 +146,7 @@ async function run(
     accounts,
     items: STREAM_ITEMS,
     orders,
+    perSecond: rate > 0 ? rate : undefined,
     isTooFast: () =>
       total() - watch.delivered() > BEHIND_MAX || EVENTS_PER_ORDER * (total() - BEHIND_MAX) > notified(),
   })

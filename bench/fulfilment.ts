@@ -7,7 +7,9 @@ import { median, quantile, rounded, say } from './shared/figures.ts'
 import { assertInvariants } from './shared/invariants.ts'
 import type { BenchOptions } from './shared/options.ts'
 import { loadPools } from './shared/pools.ts'
+import { printProfile, profileWhile } from './shared/profile.ts'
 import { accountIdSql, itemId, seed } from './shared/seed.ts'
+import { COUNTED, countFromNow, printStatements } from './shared/statements.ts'
 import { seedEndpoints } from './webhooks/endpoints.ts'
 import { benchAgainInPublicNetwork, startReceiver } from './webhooks/start-receiver.ts'
 
@@ -25,12 +27,12 @@ const LOOK_EVERY_MS = 20
  * How fast one worker delivers a backlog of paid orders of one line from pools, in rounds: without endpoints, then with one for every buyer,
  * whose two events are sent too; from one popular item with two workers; and how long one order takes that comes by itself.
  */
-export async function fulfilment({ rounds, orders = ORDERS }: BenchOptions): Promise<void> {
+export async function fulfilment({ rounds, orders = ORDERS, statements, profile }: BenchOptions): Promise<void> {
   if (!isInPublicNetwork()) return benchAgainInPublicNetwork()
   const authority = await createAuthority()
   const postgres = await startPostgres({
     durable: true,
-    settings: { max_wal_size: '4GB', shared_buffers: '512MB' },
+    settings: { max_wal_size: '4GB', shared_buffers: '512MB', ...(statements && COUNTED) },
   })
   try {
     const system = await startBenchSystem({
@@ -49,7 +51,10 @@ export async function fulfilment({ rounds, orders = ORDERS }: BenchOptions): Pro
       const plain = await inRounds(rounds, () => deliverBacklog(system, orders, POOL_ITEMS, 1))
       const popular = await inRounds(rounds, () => deliverBacklog(system, orders, [itemId(POOLS + 1)], 2))
       await seedEndpoints(system, [{ firstAccount: 1, count: BUYERS, url: `${receiver.url}/ok` }])
+      if (statements) await countFromNow(system)
       const notified = await inRounds(rounds, () => deliverBacklog(system, orders, POOL_ITEMS, 1))
+      if (statements) await printStatements(system)
+      if (profile) await deliverBacklog(system, orders, POOL_ITEMS, 1, { isProfiled: true })
       const rest = await deliverAtRest(system)
       await assertInvariants(system)
       say('')
@@ -115,10 +120,11 @@ async function deliverBacklog(
   orders: number,
   items: readonly string[],
   workerCount: number,
+  { isProfiled = false } = {},
 ): Promise<Figures> {
   await place(system, orders, items)
   const all = await jobsLeft(system)
-  const workers = await Promise.all(Array.from({ length: workerCount }, () => system.startWorker()))
+  const workers = await Promise.all(Array.from({ length: workerCount }, () => system.startWorker(isProfiled)))
   const used = () => [
     workers.reduce((sum, worker) => sum + worker.cpuMs(), 0),
     familyCpuMs(system.postgres.pid()),
@@ -127,7 +133,11 @@ async function deliverBacklog(
   while (left === all) left = await jobsLeft(system)
   const first = left
   const [before, beganMs] = [used(), performance.now()]
-  while ((await jobsLeft(system)) > 0) await sleep(LOOK_EVERY_MS)
+  const untilEmpty = async () => {
+    while ((await jobsLeft(system)) > 0) await sleep(LOOK_EVERY_MS)
+  }
+  if (isProfiled) printProfile('worker', await profileWhile(workers[0]?.logs() ?? '', untilEmpty))
+  else await untilEmpty()
   const [after, ms] = [used(), performance.now() - beganMs]
   for (const worker of workers) await worker.kill('SIGTERM')
   // Jobs that deliver events are far fewer than orders, so those that are left count the orders well enough.

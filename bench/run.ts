@@ -35,6 +35,7 @@ const ROUNDS_MAX = 100
 const MINUTES_MAX = 60
 const ORDERS_MAX = 20_000_000
 const DASHBOARDS_MAX = 2_000
+const RATE_MAX = 5_000
 
 try {
   const { name, options } = readCommandLine()
@@ -73,6 +74,8 @@ function readCommandLine(): { name: string; options: BenchOptions } {
       only: { type: 'string' },
       orders: { type: 'string' },
       dashboards: { type: 'string', default: '0' },
+      rate: { type: 'string', default: '0' },
+      statements: { type: 'boolean', default: false },
       cluster: { type: 'boolean', default: false },
       pin: { type: 'boolean', default: false },
       quiet: { type: 'boolean', default: false },
@@ -98,6 +101,8 @@ function readCommandLine(): { name: string; options: BenchOptions } {
       minutes: wholeNumber('--minutes', values.minutes, MINUTES_MAX, 0),
       orders:
         values.orders === undefined ? undefined : wholeNumber('--orders', values.orders, ORDERS_MAX, 1_000),
+      rate: wholeNumber('--rate', values.rate, RATE_MAX, 0),
+      statements: values.statements,
       dashboards: wholeNumber('--dashboards', values.dashboards, DASHBOARDS_MAX, 0),
     },
   }

@@ -14,6 +14,8 @@ export interface PlacingOptions {
   readonly accounts: readonly { readonly id: string; readonly access_version: number }[]
   readonly items: readonly string[]
   readonly orders: number
+  /** At most so many a second; without it, as many as `isTooFast` lets through. */
+  readonly perSecond?: number | undefined
   /** Whether the workers are too far behind for another order. */
   isTooFast(): boolean
 }
@@ -31,7 +33,16 @@ const PLACE = `
  * Places orders of one line by the service's own function, over a few connections, each item and each account in turn. It goes
  * as fast as the workers deliver.
  */
-export function startPlacing({ apiUrl, accounts, items, orders, isTooFast }: PlacingOptions): Placing {
+export function startPlacing({
+  apiUrl,
+  accounts,
+  items,
+  orders,
+  perSecond = Number.POSITIVE_INFINITY,
+  isTooFast,
+}: PlacingOptions): Placing {
+  const beganMs = performance.now()
+  const isEarly = () => begun >= (perSecond * (performance.now() - beganMs)) / 1_000
   let begun = 0
   let placed = 0
 
@@ -41,7 +52,7 @@ export function startPlacing({ apiUrl, accounts, items, orders, isTooFast }: Pla
     await client.connect()
     try {
       while (begun < orders) {
-        if (isTooFast()) {
+        if (isEarly() || isTooFast()) {
           await sleep(WAIT_MS)
           continue
         }

@@ -21,6 +21,10 @@ export interface BenchOptions {
   readonly only: WebhookPart | undefined
   /** Of `dashboard`: how many orders the account has. Of `restock`: how many wait. Of `churn`: how many come. */
   readonly orders: number | undefined
+  /** Of `churn`: orders a second; 0 for as many as are delivered. */
+  readonly rate: number
+  /** Of `churn` and `fulfilment`: prints the statements that took PostgreSQL longest. Counting them costs some of its time. */
+  readonly statements: boolean
   /** Of `reads` and `orders`: also with so many dashboards open; 0 for none. */
   readonly dashboards: number
   /** Of `reads`: also on a Redis Cluster of three masters. */
