@@ -208,7 +208,7 @@ test('a mail that fails too often is a dead letter with its reason, which an ope
     await queueMail(database.worker, keyring, mail, nowMs + 1),
   ]
   refuse = () => Object.assign(new Error('never'), { responseCode: 451 })
-  await database.asOwner('update jobs set failures = 14')
+  await database.asOwner('update jobs set failures = 44')
   const before = await counted('shopwire_dead_letters_total{queue="mail"}')
   await work()
   expect(await jobs()).toMatchObject([{ is_dead: true }, { is_dead: true }])
