@@ -27,7 +27,12 @@ const LOOK_EVERY_MS = 20
  * How fast one worker delivers a backlog of paid orders of one line from pools, in rounds: without endpoints, then with one for every buyer,
  * whose two events are sent too; from one popular item with two workers; and how long one order takes that comes by itself.
  */
-export async function fulfilment({ rounds, orders = ORDERS, statements, profile }: BenchOptions): Promise<void> {
+export async function fulfilment({
+  rounds,
+  orders = ORDERS,
+  statements,
+  profile,
+}: BenchOptions): Promise<void> {
   if (!isInPublicNetwork()) return benchAgainInPublicNetwork()
   const authority = await createAuthority()
   const postgres = await startPostgres({

@@ -16,7 +16,13 @@ export const countFromNow = (system: Counted) =>
 /** Those that took longest since then: their share of the time, calls, time and rows of one. */
 export const printStatements = (system: Counted) =>
   asSuperuser(system, async (client) => {
-    const { rows } = await client.query<{ share: number; calls: string; ms: number; rows: number; text: string }>(
+    const { rows } = await client.query<{
+      share: number
+      calls: string
+      ms: number
+      rows: number
+      text: string
+    }>(
       `select total_exec_time / sum(total_exec_time) over () as share, calls, mean_exec_time as ms,
               rows / calls::float8 as rows, left(regexp_replace(query, '\\s+', ' ', 'g'), 110) as text
          from public.pg_stat_statements
