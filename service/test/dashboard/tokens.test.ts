@@ -3,7 +3,7 @@ import type { Role } from '@shopwire/contract/dashboard'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createMemberAct } from '../../src/dashboard/act.ts'
 import { createTokenEvents } from '../../src/dashboard/keys/token-events.ts'
-import { tokensArea } from '../../src/dashboard/keys/tokens.ts'
+import { callerOfToken, tokensArea } from '../../src/dashboard/keys/tokens.ts'
 import { createMailOwners } from '../../src/dashboard/team/mail-owners.ts'
 import { createEdge } from '../../src/edge/server.ts'
 import { tokensFamily } from '../../src/edge/tokens/tokens-family.ts'
@@ -361,6 +361,47 @@ describe('GET /tokens/events', () => {
     await expect.poll(() => first.isOver() && second.isOver(), WAIT).toBe(true)
     expect(first.messages.at(-1)).toMatchObject({ event: 'ended' })
     expect(second.messages.at(-1)).toMatchObject({ event: 'ended' })
+  })
+
+  test('a stream that begins while the tokens of the others are checked goes on', async () => {
+    const { secret } = await (await join()).create()
+    const { secret: late } = await (await join()).create()
+    const started = Promise.withResolvers<void>()
+    const released = Promise.withResolvers<void>()
+    const slow = createTokenEvents({
+      db: {
+        ...db,
+        async many(statement) {
+          const isCheck = statement.text.includes('find_personal_tokens')
+          if (isCheck) started.resolve()
+          if (isCheck) await released.promise
+          return db.many(statement)
+        },
+      },
+      keyring: shop.keyring,
+      clock: systemClock,
+      onError: () => {},
+    })
+    const open = async (token: string) =>
+      slow.open(await callerOfToken(db, token, 'events:listen', Date.now()), {
+        last_event_id: undefined,
+        address: '192.0.2.1',
+        request_id: 'req_late',
+      })
+    await open(secret)
+    slow.start()
+    await started.promise
+    const stream = await open(late)
+    released.resolve()
+    const { id } = await buy()
+    let text = ''
+    for await (const chunk of stream) {
+      text += chunk
+      if (text.includes(id)) break
+    }
+    expect(text).not.toContain('event: ended')
+    expect(text).toContain(id)
+    await slow.stop()
   })
 
   test("another account's stream carries none of it, and a suspended account gets its events when it is resumed", {

@@ -128,16 +128,12 @@ export function createTokenEvents({ db, keyring, clock, onError }: TokenEventsDe
   }
 
   async function endUnusable() {
-    const byHash = new Set(
-      (
-        await findTokens(
-          db,
-          [...streams].map(({ caller }) => caller.token_hash),
-        )
-      ).map(({ id }) => id),
-    )
-    for (const stream of streams) {
-      if (byHash.has(stream.caller.token_id)) continue
+    // Those that are opened during the query were not asked for.
+    const asked = [...streams]
+    const hashes = asked.map(({ caller }) => caller.token_hash)
+    const usable = new Set((await findTokens(db, hashes)).map(({ id }) => id))
+    for (const stream of asked) {
+      if (usable.has(stream.caller.token_id) || !streams.has(stream)) continue
       const message = 'The token was revoked, has expired, or its owner may no longer use it.'
       write(stream, 'ended', { message })
       end(stream)
