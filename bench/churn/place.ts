@@ -47,7 +47,12 @@ export function startPlacing({
   let placed = 0
 
   async function place() {
-    const client = new pg.Client({ connectionString: apiUrl, application_name: 'bench' })
+    const client = new pg.Client({
+      connectionString: apiUrl,
+      application_name: 'bench',
+      // As an API process has it.
+      options: '-c enable_seqscan=off',
+    })
     client.on('error', () => {})
     await client.connect()
     try {

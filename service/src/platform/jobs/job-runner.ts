@@ -59,6 +59,12 @@ const POLL_MS = 100
 /** While jobs keep coming, a job that has just become due waits a quarter of that. */
 const POLL_SOON_MS = 25
 const SOON_FOR_MS = 1_000
+/** A job that ends often makes another one due; but claims one by one would cost more than the jobs. */
+const POLL_AFTER_JOB_MS = 10
+/** A claim on a busy database takes longer; so it comes less often and brings more jobs, each of which then costs less. */
+const CLAIM_SHARE_MAX = 1 / 8
+/** Jobs of a backlog and failing ones are in no hurry: while there are none, their lanes are looked at this often. */
+const LANE_EMPTY_MS = 500
 const UNAVAILABLE_WAIT_MS = 1_000
 /** Doubled with every failure in a row. Together they leave more than an hour to fix the cause. */
 const FAILED_WAIT_MS_MIN = 5_000
@@ -86,6 +92,7 @@ export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
     backlog: createClaimWindow(db, queue, 'backlog'),
     failing: createClaimWindow(db, queue, 'failing'),
   }
+  const emptyUntilMs = { usual: 0, backlog: 0, failing: 0 }
   let isStopping = false
   let looping: Promise<void> | undefined
   let extending: NodeJS.Timeout | undefined
@@ -147,6 +154,7 @@ export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
       const free = concurrency - running.size
       let claimed: readonly Job[] = []
       let isReachable = true
+      const startedMs = performance.now()
       try {
         if (free > 0) claimed = await claim(free)
       } catch (error) {
@@ -164,10 +172,12 @@ export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
         })
         running.set(job, ended)
       }
+      const claimMs = performance.now() - startedMs
       // While more jobs are due than there are slots, the next is claimed when one ends.
-      const isBusy = claimed.length > 0 || free === 0
-      const nextMs = performance.now() - claimedMs < SOON_FOR_MS ? POLL_SOON_MS : pollMs
-      await pause(isReachable ? nextMs : UNAVAILABLE_WAIT_MS, isBusy)
+      const afterJobMs = claimed.length >= free ? 0 : claimed.length > 0 ? POLL_AFTER_JOB_MS : undefined
+      const soonMs = Math.min(pollMs, Math.max(POLL_SOON_MS, claimMs / CLAIM_SHARE_MAX))
+      const nextMs = performance.now() - claimedMs < SOON_FOR_MS ? soonMs : pollMs
+      await pause(isReachable ? nextMs : UNAVAILABLE_WAIT_MS, afterJobMs)
     }
   }
 
@@ -179,7 +189,10 @@ export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
     const holding = (is: (job: Job) => boolean) => [...running.keys()].filter(is).length
     const claimed: Job[] = []
     const take = async (lane: Lane, limit: number) => {
-      if (limit > 0) claimed.push(...(await claimFrom[lane](limit)))
+      if (limit <= 0 || performance.now() < emptyUntilMs[lane]) return
+      const jobs = await claimFrom[lane](limit)
+      claimed.push(...jobs)
+      if (jobs.length === 0 && lane !== 'usual') emptyUntilMs[lane] = performance.now() + LANE_EMPTY_MS
     }
     await take('backlog', Math.min(free, backlogMax - holding(({ is_backlog }) => is_backlog)))
     await take('usual', free - claimed.length)
@@ -190,13 +203,18 @@ export function createJobRunner(db: Db, options: JobRunnerOptions): JobRunner {
     return claimed
   }
 
-  function pause(ms: number, untilJobEnds: boolean): Promise<void> {
+  /** Shorter when a job ends: `afterJobMs` at least, or not at all. */
+  function pause(ms: number, afterJobMs: number | undefined): Promise<void> {
+    const startedMs = performance.now()
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms)
+      let timer = setTimeout(resolve, ms)
       wake = () => {
-        if (!untilJobEnds && !isStopping) return
+        if (afterJobMs === undefined && !isStopping) return
+        const restMs = isStopping ? 0 : startedMs + (afterJobMs ?? 0) - performance.now()
         clearTimeout(timer)
-        resolve()
+        wake = () => {}
+        if (restMs <= 0) resolve()
+        else timer = setTimeout(resolve, restMs)
       }
     })
   }
