@@ -111,7 +111,8 @@ export const SECTIONS: readonly { readonly text: string; readonly items: readonl
       { text: 'Funding', link: 'funding' },
       { text: 'Invariants and tamper evidence', link: 'invariants' },
       { text: 'Threats and faults', link: 'threats' },
-      { text: 'Performance and sizing', link: 'performance' },
+      { text: 'Performance', link: 'performance' },
+      { text: 'Scale and availability', link: 'scale' },
     ],
   },
   {
