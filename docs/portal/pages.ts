@@ -42,6 +42,7 @@ const SELF_HOSTING = [
   'network',
   'encryption-keys',
   'checklist',
+  'high-availability',
   'backups',
   'upgrading',
   'supply-chain',

@@ -92,7 +92,11 @@ export async function runFaults(options: FaultOptions, say: (line: string) => vo
     const bought = await buying.stop()
     const seconds = Math.round((performance.now() - startedMs) / 1000)
     say(`comparing ${bought.orders.size} orders with the database`)
-    const wrong = [...bought.wrong, ...(await compare(system, bought)), ...(await violations(system))]
+    const wrong = [
+      ...bought.wrong,
+      ...(await compareWithDatabase(system.superuserUrl, bought.orders)),
+      ...(await violationsIn(system)),
+    ]
     return {
       seed: options.seed,
       seconds,
@@ -110,14 +114,14 @@ export async function runFaults(options: FaultOptions, say: (line: string) => vo
   }
 }
 
-async function stockStore(system: System): Promise<Goods> {
+export async function stockStore(system: System): Promise<Goods> {
   const [byHand, fromPool] = [newItem(100), newItem(250)]
   await system.importItems([byHand, fromPool])
   await system.loadPool(fromPool.id, newLinks(LINKS))
   return { byHand: byHand.id, fromPool: fromPool.id }
 }
 
-async function makeAccounts(system: System, count: number): Promise<Account[]> {
+export async function makeAccounts(system: System, count: number): Promise<Account[]> {
   const child = spawnScript(
     MAKE_ACCOUNTS,
     [String(count), String(BALANCE_CENTS)],
@@ -180,8 +184,8 @@ function pick<Choice>(random: number, choices: readonly Choice[]): Choice {
 }
 
 /** What callers were told against what the database says, both ways. */
-async function compare(system: System, { orders }: Bought): Promise<string[]> {
-  const client = new pg.Client({ connectionString: system.superuserUrl })
+export async function compareWithDatabase(superuserUrl: string, orders: Bought['orders']): Promise<string[]> {
+  const client = new pg.Client({ connectionString: superuserUrl })
   await client.connect()
   const wrong: string[] = []
   let found = 0
@@ -211,7 +215,7 @@ async function compare(system: System, { orders }: Bought): Promise<string[]> {
   return wrong
 }
 
-async function violations(system: System): Promise<string[]> {
+export async function violationsIn(system: System): Promise<string[]> {
   const violated = await checkInvariants(system.superuserUrl)
   return violated.map(({ rule, what, ids }) => `rule ${rule}: ${what}: ${ids.slice(0, 3).join(', ')}`)
 }
