@@ -501,6 +501,13 @@ begin
 end
 $$;
 
+CREATE FUNCTION shopwire.commits_wait_for_standby() RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
+    AS $$
+  select current_setting('synchronous_standby_names') <> '' and current_setting('synchronous_commit') in ('on', 'remote_apply')
+$$;
+
 CREATE FUNCTION shopwire.confirm_top_up(p_account_id text, p_top_up_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
@@ -1141,6 +1148,67 @@ CREATE FUNCTION shopwire.oldest_snapshot() RETURNS TABLE(kind text, name text, a
    limit 1
 $$;
 
+CREATE FUNCTION shopwire.open_after_failover(p_generation bigint, p_position bigint, p_at timestamp with time zone, p_synchronous boolean) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
+    AS $$
+declare
+  v_timeline constant bigint := present_timeline();
+  v_system constant text := (select c.system_identifier::text from pg_control_system() c);
+  v_identity record;
+  v_position bigint;
+begin
+  if v_timeline is null then
+    return 'this server is still a standby';
+  end if;
+  select i.failover, i.behind_since, i.system_identifier, i.timeline, i.generation into strict v_identity
+    from database_identity i
+     for update;
+  select p.position into strict v_position from store_position p;
+  -- Another worker was faster.
+  if database_is_confirmed() then
+    return null;
+  end if;
+  if v_identity.failover <> 'synchronous' then
+    return 'no operator has allowed it: "shopwire-admin recover policy --failover synchronous" does, for a store whose commits wait for a standby';
+  elsif v_identity.behind_since is not null then
+    return 'it lacks what was sold';
+  elsif v_identity.system_identifier <> v_system then
+    return 'it is another server: a dump was restored, or pg_upgrade was run';
+  elsif v_timeline <= v_identity.timeline then
+    return format('its timeline %s does not follow the last one, %s', v_timeline, v_identity.timeline);
+  elsif p_position is null then
+    return 'the journal has no position of the store';
+  elsif (v_identity.generation, v_position) < (p_generation, p_position) then
+    return 'it is behind the journal';
+  elsif p_synchronous is not true then
+    return 'commits did not wait for a standby when the store last wrote its position, so the last orders may be missing';
+  elsif exists (select from orders o where o.created_at > p_at + interval '10 seconds') then
+    return format('orders were taken more than 10 seconds after the last position of the journal (%s), and whether commits '
+                  'waited for a standby then is unknown', p_at);
+  elsif pg_postmaster_start_time() >= p_at - interval '5 seconds' then
+    return format('this server was started (%s) after the store last wrote its position (%s), as a restored backup would be',
+                  pg_postmaster_start_time(), p_at);
+  end if;
+  update database_identity
+     set timeline = v_timeline,
+         confirmed_at = clock_timestamp(),
+         confirmed_by = 'failover',
+         generation = v_identity.generation + 1,
+         journal_problem = null,
+         compared_start = database_start(),
+         copy = database_copy();
+  perform write_audit_row(
+    'worker:failover', 'recover.failover', 'database', null, null, null,
+    jsonb_build_object(
+      'before', v_system || '/' || v_identity.timeline,
+      'after', v_system || '/' || v_timeline,
+      'generation', v_identity.generation + 1)
+  );
+  return null;
+end
+$$;
+
 CREATE FUNCTION shopwire.open_invitations_for(p_email text, p_now timestamp with time zone) RETURNS TABLE(account_id text, id text)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
@@ -1635,6 +1703,33 @@ CREATE FUNCTION shopwire.replication_standbys() RETURNS TABLE(standby text, is_c
            where coalesce(state, 'streaming') in ('streaming', 'catchup') and application_name <> 'pg_basebackup') r
     full join (select slot_name, active_pid from pg_replication_slots where slot_type = 'physical' and not temporary) s
       on s.active_pid = r.pid
+$$;
+
+CREATE FUNCTION shopwire.report_missing_orders(p_account_ids text[], p_order_ids text[]) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'shopwire', 'pg_temp'
+    AS $$
+declare
+  v_new integer;
+begin
+  with added as (
+    insert into lost_orders (account_id, order_id, found_at)
+    select g.account_id, g.order_id, clock_timestamp()
+      from unnest(p_account_ids, p_order_ids) as g (account_id, order_id)
+     where not exists (select from orders o where o.account_id = g.account_id and o.id = g.order_id)
+     order by g.account_id, g.order_id
+        on conflict do nothing
+    returning order_id
+  )
+  select count(*) into v_new from added;
+  if v_new > 0 then
+    update database_identity
+       set behind_since = clock_timestamp(),
+           behind_why = format('%s orders that an API process had answered with 201 are missing in it', v_new)
+     where behind_since is null;
+  end if;
+  return v_new;
+end
 $$;
 
 CREATE FUNCTION shopwire.return_reversal(p_account_id text, p_reversal_id text, p_provider_status text, p_at timestamp with time zone, OUT returned_cents bigint) RETURNS bigint
@@ -2340,6 +2435,8 @@ CREATE TABLE shopwire.database_identity (
     journal_problem text,
     copy text NOT NULL,
     clock_accepted integer DEFAULT 0 NOT NULL,
+    failover text DEFAULT 'ask'::text NOT NULL,
+    CONSTRAINT database_identity_failover_check CHECK ((failover = ANY (ARRAY['ask'::text, 'synchronous'::text]))),
     CONSTRAINT database_identity_only_row_check CHECK (only_row)
 );
 
@@ -2525,6 +2622,12 @@ CREATE TABLE shopwire.lost_links (
     sold_at timestamp with time zone NOT NULL,
     found_at timestamp with time zone NOT NULL,
     CONSTRAINT lost_links_of_order CHECK (((account_id IS NULL) = (order_id IS NULL)))
+);
+
+CREATE TABLE shopwire.lost_orders (
+    account_id text NOT NULL COLLATE pg_catalog."C",
+    order_id text NOT NULL COLLATE pg_catalog."C",
+    found_at timestamp with time zone NOT NULL
 );
 
 CREATE TABLE shopwire.memberships (
@@ -3325,6 +3428,9 @@ ALTER TABLE ONLY shopwire.links_kept_longer
 ALTER TABLE ONLY shopwire.lost_links
     ADD CONSTRAINT lost_links_pkey PRIMARY KEY (hash);
 
+ALTER TABLE ONLY shopwire.lost_orders
+    ADD CONSTRAINT lost_orders_pkey PRIMARY KEY (account_id, order_id);
+
 ALTER TABLE ONLY shopwire.memberships
     ADD CONSTRAINT memberships_pkey PRIMARY KEY (account_id, person_id);
 
@@ -4064,6 +4170,9 @@ REVOKE ALL ON FUNCTION shopwire.book_transfer(p_account_id text, p_kind text, p_
 
 REVOKE ALL ON FUNCTION shopwire.collect_owed(p_account_id text, p_at timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION shopwire.commits_wait_for_standby() FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.commits_wait_for_standby() TO shopwire_worker_rights;
+
 REVOKE ALL ON FUNCTION shopwire.confirm_top_up(p_account_id text, p_top_up_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION shopwire.confirm_top_up(p_account_id text, p_top_up_id text, p_amount_cents bigint, p_reference text, p_note text, p_at timestamp with time zone, OUT verdict text, OUT seq bigint, OUT balance_after_cents bigint) TO shopwire_operator_rights;
 
@@ -4141,6 +4250,9 @@ REVOKE ALL ON FUNCTION shopwire.oldest_snapshot() FROM PUBLIC;
 GRANT ALL ON FUNCTION shopwire.oldest_snapshot() TO shopwire_operator_rights;
 GRANT ALL ON FUNCTION shopwire.oldest_snapshot() TO shopwire_worker_rights;
 
+REVOKE ALL ON FUNCTION shopwire.open_after_failover(p_generation bigint, p_position bigint, p_at timestamp with time zone, p_synchronous boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.open_after_failover(p_generation bigint, p_position bigint, p_at timestamp with time zone, p_synchronous boolean) TO shopwire_worker_rights;
+
 REVOKE ALL ON FUNCTION shopwire.open_invitations_for(p_email text, p_now timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION shopwire.open_invitations_for(p_email text, p_now timestamp with time zone) TO shopwire_dashboard;
 GRANT ALL ON FUNCTION shopwire.open_invitations_for(p_email text, p_now timestamp with time zone) TO shopwire_operator_rights;
@@ -4199,6 +4311,9 @@ REVOKE ALL ON FUNCTION shopwire.refuse_unless_journalled() FROM PUBLIC;
 REVOKE ALL ON FUNCTION shopwire.replication_standbys() FROM PUBLIC;
 GRANT ALL ON FUNCTION shopwire.replication_standbys() TO shopwire_operator_rights;
 GRANT ALL ON FUNCTION shopwire.replication_standbys() TO shopwire_worker_rights;
+
+REVOKE ALL ON FUNCTION shopwire.report_missing_orders(p_account_ids text[], p_order_ids text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION shopwire.report_missing_orders(p_account_ids text[], p_order_ids text[]) TO shopwire_api_rights;
 
 REVOKE ALL ON FUNCTION shopwire.return_reversal(p_account_id text, p_reversal_id text, p_provider_status text, p_at timestamp with time zone, OUT returned_cents bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION shopwire.return_reversal(p_account_id text, p_reversal_id text, p_provider_status text, p_at timestamp with time zone, OUT returned_cents bigint) TO shopwire_worker_rights;
@@ -4578,15 +4693,29 @@ GRANT SELECT,UPDATE ON TABLE shopwire.database_identity TO shopwire_operator_rig
 GRANT SELECT ON TABLE shopwire.database_identity TO shopwire_readonly_rights;
 GRANT SELECT ON TABLE shopwire.database_identity TO shopwire_worker_rights;
 
+GRANT UPDATE(timeline) ON TABLE shopwire.database_identity TO shopwire_functions;
+
+GRANT UPDATE(generation) ON TABLE shopwire.database_identity TO shopwire_functions;
+
+GRANT UPDATE(confirmed_at) ON TABLE shopwire.database_identity TO shopwire_functions;
+
+GRANT UPDATE(confirmed_by) ON TABLE shopwire.database_identity TO shopwire_functions;
+
+GRANT UPDATE(behind_since) ON TABLE shopwire.database_identity TO shopwire_functions;
 GRANT UPDATE(behind_since) ON TABLE shopwire.database_identity TO shopwire_worker_rights;
 
+GRANT UPDATE(behind_why) ON TABLE shopwire.database_identity TO shopwire_functions;
 GRANT UPDATE(behind_why) ON TABLE shopwire.database_identity TO shopwire_worker_rights;
 
 GRANT UPDATE(journal_id) ON TABLE shopwire.database_identity TO shopwire_worker_rights;
 
+GRANT UPDATE(compared_start) ON TABLE shopwire.database_identity TO shopwire_functions;
 GRANT UPDATE(compared_start) ON TABLE shopwire.database_identity TO shopwire_worker_rights;
 
+GRANT UPDATE(journal_problem) ON TABLE shopwire.database_identity TO shopwire_functions;
 GRANT UPDATE(journal_problem) ON TABLE shopwire.database_identity TO shopwire_worker_rights;
+
+GRANT UPDATE(copy) ON TABLE shopwire.database_identity TO shopwire_functions;
 
 GRANT SELECT,INSERT ON TABLE shopwire.encryption_key_checks TO shopwire_api_rights;
 GRANT SELECT ON TABLE shopwire.encryption_key_checks TO shopwire_dashboard;
@@ -4809,6 +4938,14 @@ GRANT SELECT(order_id) ON TABLE shopwire.lost_links TO shopwire_readonly_rights;
 GRANT SELECT(sold_at) ON TABLE shopwire.lost_links TO shopwire_readonly_rights;
 
 GRANT SELECT(found_at) ON TABLE shopwire.lost_links TO shopwire_readonly_rights;
+
+GRANT INSERT ON TABLE shopwire.lost_orders TO shopwire_functions;
+GRANT SELECT,INSERT ON TABLE shopwire.lost_orders TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.lost_orders TO shopwire_readonly_rights;
+
+GRANT SELECT(account_id) ON TABLE shopwire.lost_orders TO shopwire_functions;
+
+GRANT SELECT(order_id) ON TABLE shopwire.lost_orders TO shopwire_functions;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.memberships TO shopwire_dashboard;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.memberships TO shopwire_operator_rights;
@@ -5234,6 +5371,8 @@ GRANT SELECT ON TABLE shopwire.store_position TO shopwire_api_rights;
 GRANT SELECT,UPDATE ON TABLE shopwire.store_position TO shopwire_operator_rights;
 GRANT SELECT ON TABLE shopwire.store_position TO shopwire_readonly_rights;
 GRANT SELECT,UPDATE ON TABLE shopwire.store_position TO shopwire_worker_rights;
+
+GRANT SELECT("position") ON TABLE shopwire.store_position TO shopwire_functions;
 
 GRANT SELECT ON TABLE shopwire.store_state TO shopwire_api_rights;
 GRANT SELECT ON TABLE shopwire.store_state TO shopwire_dashboard;

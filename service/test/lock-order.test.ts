@@ -380,7 +380,14 @@ async function recoverFromLoss(
   const vault = createLinkVault(worker, keyring)
   await vault.open()
   const log = createLog('silent')
-  const keep = createPositionKeeper({ db: worker, vault, journal, log, nowMs: clock.nowMs })
+  const keep = createPositionKeeper({
+    db: worker,
+    vault,
+    journal,
+    log,
+    metrics: createMetrics('test'),
+    nowMs: clock.nowMs,
+  })
   await keep()
   const admission = async () => ({ announce: async () => {} }) as never
   const operator = createOperator(
@@ -424,6 +431,7 @@ async function recoverFromLoss(
   await operator.openStore(journal, { identity, withoutJournal: false })
   await keep()
   await operator.openStore(undefined, { identity, withoutJournal: true })
+  await operator.setFailover('ask')
   await journal.close()
   await rm(dir, { recursive: true })
 }

@@ -5,6 +5,7 @@ import { createPositionKeeper } from '../src/orders/journal/keep-position.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import type { Db } from '../src/platform/database/db.ts'
 import { createLog } from '../src/platform/observability/log.ts'
+import { createMetrics } from '../src/programs/metrics.ts'
 import type { LinkVault } from '../src/supply/gift-link.ts'
 import type { Journal } from '../src/supply/journal.ts'
 import { openJournalFolder } from '../src/supply/journal-files.ts'
@@ -39,4 +40,11 @@ export async function openTestJournal(): Promise<TestJournal> {
 
 /** What a worker does once a second. */
 export const keeperOf = (db: Db, vault: LinkVault, journal: Journal | undefined) =>
-  createPositionKeeper({ db, vault, journal, log: createLog('silent'), nowMs: systemClock.nowMs })
+  createPositionKeeper({
+    db,
+    vault,
+    journal,
+    log: createLog('silent'),
+    metrics: createMetrics('test'),
+    nowMs: systemClock.nowMs,
+  })

@@ -23,6 +23,8 @@ import type { TestDatabase } from './database.ts'
  * service/test/lock-order.test.ts runs every operation and fails for a lock out of order, and for a locking statement that did not run.
  */
 export const LOCK_ORDER = [
+  // A failover lost them: recorded before anything else that a comparison with the journal does.
+  'lost_orders',
   // Money and the order. `payment_events`: all of one payment at once, by id.
   'payment_events',
   'top_ups',

@@ -177,6 +177,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
   gauge('ShopwireMailNotSent', 'shopwire_mail_oldest_waiting_seconds', 5, 700),
   gauge('ShopwireDatabaseWritesFailing', 'shopwire_database_writes_failing{instance="api"}', 0, 1),
   gauge('ShopwireDatabaseUnconfirmed', 'shopwire_database_unconfirmed{instance="api"}', 0, 1),
+  counter('ShopwireFailedOver', 'shopwire_database_failovers_total{outcome="opened"}', { clearMin: 65 }),
   counter('ShopwireJournalFailing', 'shopwire_journal_failures_total'),
   gauge('ShopwireConnectionsExhausted', 'shopwire_database_connections_waiting{job="shopwire"}', 0, 4),
   gauge('ShopwireOldSnapshot', 'shopwire_oldest_snapshot_seconds', 0, 4_000),

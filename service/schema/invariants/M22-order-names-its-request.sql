@@ -1,4 +1,5 @@
--- An order names the request that bought it, unless an operator bought it, and an answer that bought is that of such an order.
+-- An order names the request that bought it, unless an operator bought it, and an answer that bought is that of such an order,
+-- unless a failover has lost the order and that is recorded.
 select o.id
   from orders o
  where o.request_id is null
@@ -10,4 +11,8 @@ select a.order_id
                      from orders o
                     where o.account_id = a.account_id
                       and o.id = a.order_id
-                      and o.request_id is not null);
+                      and o.request_id is not null)
+   and not exists (select
+                     from lost_orders l
+                    where l.account_id = a.account_id
+                      and l.order_id = a.order_id);

@@ -81,7 +81,10 @@ create table database_identity (
   -- dump that was restored into the same server from the original.
   copy text not null,
   -- How often an operator confirmed that the clock is right after it had jumped.
-  clock_accepted integer not null default 0
+  clock_accepted integer not null default 0,
+  -- "synchronous": a worker may open the store on a synchronous standby that was promoted and lacks nothing
+  -- (functions/platform/open_after_failover.sql). "ask": an operator always does.
+  failover text not null default 'ask' check (failover in ('ask', 'synchronous'))
 );
 
 -- The timeline is the first part of the name of a WAL file; see functions/platform/present_timeline.sql.

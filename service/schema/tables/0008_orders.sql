@@ -209,6 +209,15 @@ create policy all_accounts on order_answers
   using (true);
 create policy own_account on order_answers to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));
 
+-- Orders that were answered with 201 and are missing in this database, because a restore or a failover lost them. An API process
+-- that finds out adds them (functions/orders/report_missing_orders.sql), and so does a comparison with the journal. Permanent.
+create table lost_orders (
+  account_id text collate "C" not null,
+  order_id text collate "C" not null,
+  found_at timestamptz not null,
+  primary key (account_id, order_id)
+);
+
 -- The other attempts to buy whose body was valid. Their order, if there is one, has the same account and key.
 create table order_attempts (
   account_id text collate "C" not null,

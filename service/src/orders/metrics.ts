@@ -44,6 +44,13 @@ export function orderMetrics(registry: MetricRegistry) {
         'Cause "refund_rule": orders could not be delivered in time; see shopwire-admin orders waiting.',
       labels: { cause: ['operator', 'refund_rule'] },
     }),
+    failovers: registry.counter(WORKER, {
+      name: 'shopwire_database_failovers_total',
+      help: 'Promoted standbys on which a worker opened the store by itself, or left it closed although the policy allows it.',
+      action:
+        'Opened: look why the primary was lost, and set up a new standby. Refused: recover status says what an operator does; the log has the reason.',
+      labels: { outcome: ['opened', 'refused'] },
+    }),
     refundRuleHeld: registry.gauge(WORKER, {
       name: 'shopwire_refund_rule_held',
       help: '1 while the refund rule has reached its limit and waits for an operator.',

@@ -13,6 +13,7 @@ import { publicFamily } from '../edge/public/public-family.ts'
 import { ownFiles } from '../edge/public/public-files.ts'
 import { createEdge, type ServeRequest } from '../edge/server.ts'
 import { type SignedFamilyDeps, signedFamily } from '../edge/signed/signed-family.ts'
+import { rememberAcknowledged } from '../orders/journal/acknowledged-orders.ts'
 import { createEvidenceWriter } from '../orders/placing/evidence.ts'
 import { placeInBatches } from '../orders/placing/order-batches.ts'
 import { createLoadShedding, watchLoopLag } from '../platform/batching/load-shedding.ts'
@@ -59,17 +60,16 @@ export async function createApi(config: Config, deps: ProgramDeps, parts: ApiPar
     log.warn({ err: error }, 'changes of accounts could not be read; it is retried'),
   )
   const surroundings = watchSurroundings(deps, admission)
+  const acknowledged = rememberAcknowledged(db, log)
+  const onBatch = countBatches(metrics, 'place_order')
+  const batches = { mode: config.SHOPWIRE_BATCHING, tracing, onBatch }
   const endpoints = allEndpoints({
     db,
     catalogue,
     vault: createLinkVault(db, keyring),
     keyring,
     metrics,
-    place: placeInBatches(db, {
-      mode: config.SHOPWIRE_BATCHING,
-      tracing,
-      onBatch: countBatches(metrics, 'place_order'),
-    }),
+    place: acknowledged.remembering(placeInBatches(db, batches)),
     problem: surroundings.problem,
     isServing: () => admission.problem() === undefined,
     checkUrl: parts.checkUrl ?? ((url, account_id) => checkWebhookUrl(url, account_id, networksOf(config))),
@@ -84,7 +84,7 @@ export async function createApi(config: Config, deps: ProgramDeps, parts: ApiPar
     usage,
     access: { keys, admission, metrics },
   })
-  const identity = watchDatabaseIdentity(db, log, metrics)
+  const identity = watchDatabaseIdentity(db, log, metrics, acknowledged.follow)
   const noteAdmission = async () => void (await noteAdmissionInUse(db, config.SHOPWIRE_ADMISSION))
   const noting = every(ADMISSION_SEEN_EVERY_MS, noteAdmission, (error) =>
     log.warn({ err: error }, 'the kind of admission store in use could not be recorded; it is retried'),

@@ -60,7 +60,7 @@ export function keepJournal(
     clock,
   )
   const journal = real && counted(real, metrics)
-  const keep = createPositionKeeper({ db, vault, journal, log, nowMs: clock.nowMs })
+  const keep = createPositionKeeper({ db, vault, journal, log, metrics, nowMs: clock.nowMs })
   let problem: string | undefined
   const reminder = createReminder()
   metrics.journalFailing.from(() => (journal === undefined ? undefined : Number(problem !== undefined)))

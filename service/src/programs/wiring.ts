@@ -15,7 +15,7 @@ import { createHealthServer } from '../edge/health-server.ts'
 import { SCHEMA } from '../installation.ts'
 import { JournalMismatch, journalProblemOf } from '../orders/journal/keep-position.ts'
 import type { LoadMetrics } from '../platform/batching/load-metrics.ts'
-import { UntrustedDatabase } from '../platform/database/database-url.ts'
+import { UnusableDatabase } from '../platform/database/database-url.ts'
 import { type Db, openDatabase, sql } from '../platform/database/db.ts'
 import {
   KekNotObtained,
@@ -174,7 +174,7 @@ export async function untilAnswered(
         log.fatal(error.message)
         process.exit(2)
       }
-      if (error instanceof Unavailable && error.cause instanceof UntrustedDatabase) {
+      if (error instanceof Unavailable && error.cause instanceof UnusableDatabase) {
         log.fatal(error.cause.message)
         process.exit(1)
       }

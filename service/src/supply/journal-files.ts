@@ -137,7 +137,7 @@ function parseSealed<Value>(text: string): Value | undefined {
 function parsePosition(text: string): StorePosition[] {
   const stored = parseSealed<Stored<StorePosition>>(text)
   if (stored === undefined) return []
-  return [{ generation: stored.generation, position: stored.position, at: new Date(stored.at) }]
+  return [{ ...stored, at: new Date(stored.at) }]
 }
 
 /** Files of processes that ended long ago. The furthest position stays, however old it is. */

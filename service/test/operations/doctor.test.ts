@@ -274,7 +274,7 @@ const PLANTS: readonly Plant[] = [
   },
   {
     item: 'timeouts',
-    found: /statement_timeout and idle_in_transaction/,
+    found: /no limit for shopwire_api, shopwire_operator, shopwire_web, shopwire_worker/,
     fix: /alter role shopwire_api set statement_timeout/,
     env: () => ({ SHOPWIRE_DATABASE_NAMED_STATEMENTS: 'false' }),
   },

@@ -64,23 +64,28 @@ export interface PostgresHome {
   user: ServiceUser | undefined
 }
 
-/** Opens the folder of an earlier run, or creates one: as a copy of another, or by initdb. */
-export async function openHome(
-  programs: PostgresPrograms,
-  wanted: string | undefined,
-  copyOf: string | undefined,
-  durable: boolean,
-): Promise<PostgresHome> {
+/** What a new folder begins with; see PostgresOptions. */
+export interface HomeOrigin {
+  dir?: string
+  copyOf?: string
+  standbyOf?: string
+  durable: boolean
+}
+
+/** Opens the folder of an earlier run, or creates one: as a copy of another, as a standby's base backup, or by initdb. */
+export async function openHome(programs: PostgresPrograms, origin: HomeOrigin): Promise<PostgresHome> {
   const user = findServiceUser()
-  if (wanted) {
-    const dir = resolve(wanted)
-    return furnish(programs, dir, false, user, copyOf, durable).catch((error: NodeJS.ErrnoException) => {
-      const why = REASONS[error.code ?? '']
-      throw why === undefined ? error : new UnusableFolder(dir, why)
-    })
+  if (origin.dir) {
+    const dir = resolve(origin.dir)
+    return furnish(programs, { dir, temporary: false, user }, origin).catch(
+      (error: NodeJS.ErrnoException) => {
+        const why = REASONS[error.code ?? '']
+        throw why === undefined ? error : new UnusableFolder(dir, why)
+      },
+    )
   }
   const dir = await makeTemporaryFolder(temporaryParent(user), 'postgres')
-  return furnish(programs, dir, true, user, copyOf, durable).catch(async (error) => {
+  return furnish(programs, { dir, temporary: true, user }, origin).catch(async (error) => {
     await removeTemporaryFolder(dir)
     throw error
   })
@@ -104,30 +109,35 @@ export async function takeOver(home: PostgresHome): Promise<void> {
 
 async function furnish(
   programs: PostgresPrograms,
-  dir: string,
-  temporary: boolean,
-  user: ServiceUser | undefined,
-  copyOf: string | undefined,
-  durable: boolean,
+  place: Pick<PostgresHome, 'dir' | 'temporary' | 'user'>,
+  { copyOf, standbyOf, durable }: HomeOrigin,
 ): Promise<PostgresHome> {
+  const { dir, user } = place
   await makePrivate(dir, user)
-  const home = {
-    dir,
-    data: join(dir, 'data'),
-    log: join(dir, 'postgres.log'),
-    temporary,
-    user,
-  }
+  const home = { ...place, data: join(dir, 'data'), log: join(dir, 'postgres.log') }
   const secret = join(dir, SECRET)
   const isNew = !existsSync(home.data)
-  const password = copyOf === undefined ? randomBytes(24).toString('base64url') : await passwordIn(copyOf)
+  const password = await firstPassword({ copyOf, standbyOf })
   if (isNew) await writeSecret(secret, password, user)
   // The folder now belongs to the unprivileged user. Root must not follow a symbolic link that this user put in the
   // place of a file.
   await writeFile(home.log, '', { mode: 0o600, flag: TRUNCATE_NO_LINK })
-  if (isNew)
-    await (copyOf === undefined ? initialise(programs, home, secret, durable) : copyData(copyOf, home))
+  if (isNew && copyOf !== undefined) await copyData(copyOf, home)
+  else if (isNew && standbyOf !== undefined) await takeBaseBackup(programs, standbyOf, home)
+  else if (isNew) await initialise(programs, home, secret, durable)
   return { ...home, password: await passwordIn(dir) }
+}
+
+async function firstPassword({
+  copyOf,
+  standbyOf,
+}: {
+  copyOf: string | undefined
+  standbyOf: string | undefined
+}) {
+  if (copyOf !== undefined) return passwordIn(copyOf)
+  if (standbyOf !== undefined) return decodeURIComponent(new URL(standbyOf).password)
+  return randomBytes(24).toString('base64url')
 }
 
 async function passwordIn(dir: string): Promise<string> {
@@ -189,6 +199,22 @@ async function writeSecret(path: string, text: string, user: ServiceUser | undef
 async function copyData(source: string, home: Omit<PostgresHome, 'password'>) {
   const unfinished = await unfinishedFolder(home)
   await promisify(execFile)('cp', ['-a', join(source, 'data'), unfinished])
+  await rename(unfinished, home.data)
+}
+
+/** With the settings by which it follows the server. */
+async function takeBaseBackup(
+  { bin, env }: PostgresPrograms,
+  source: string,
+  home: Omit<PostgresHome, 'password'>,
+) {
+  const unfinished = await unfinishedFolder(home)
+  const args = ['--wal-method=stream', '--checkpoint=fast', '--write-recovery-conf']
+  await promisify(execFile)(
+    join(bin, 'pg_basebackup'),
+    [`--dbname=${source}`, `--pgdata=${unfinished}`, ...args],
+    { cwd: home.dir, env, ...(home.user && { uid: home.user.uid, gid: home.user.gid }) },
+  )
   await rename(unfinished, home.data)
 }
 

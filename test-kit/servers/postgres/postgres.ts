@@ -25,6 +25,8 @@ export interface PostgresOptions {
   dir?: string
   /** Another server's folder, of a server that is stopped: an empty folder begins as its copy, with its data and its password. */
   copyOf?: string
+  /** The superuser's URL of a running server: this one begins as a base backup of it and follows it, until `select pg_promote()`. */
+  standbyOf?: string
   port?: number
   /** Server settings, as in postgresql.conf; they override the defaults here. */
   settings?: Record<string, string>
@@ -70,7 +72,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     },
   }
   const { settings = {}, durable = false } = options
-  const home = await openHome(programs, options.dir, options.copyOf, durable)
+  const home = await openHome(programs, { ...options, durable })
   const all = { ...defaults(durable), ...settings }
   let server: ManagedChild | undefined
   let isRemoved = false

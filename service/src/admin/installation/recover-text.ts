@@ -1,5 +1,6 @@
 import type { RecoveryComparison, RecoveryState } from '../../operations/actions/recovery-actions.ts'
 import type { LostLink } from '../../orders/journal/compare-journal.ts'
+import type { LostAnswer } from '../../orders/journal/lost-orders.ts'
 import { nameIdentity } from '../../platform/database/database-identity.ts'
 import type { SupplierBalance } from '../../supply/house-ledger.ts'
 import { day, table } from '../terminal/print.ts'
@@ -24,6 +25,7 @@ export function describeRecovery(state: RecoveryState): string {
     `Confirmed  ${nameIdentity(recorded)}  on ${day(confirmed_at)} UTC by ${confirmed_by}, generation ${generation}`,
     `Present    ${nameIdentity(present)}`,
     `Journal    ${describeJournal(state)}`,
+    `Failover   ${describePolicy(state)}`,
   ]
   if (database.is_confirmed)
     return [...lines, 'The store is open on this database: there is nothing to recover.'].join('\n')
@@ -72,6 +74,13 @@ function describeJournal({ database, journal }: RecoveryState): string {
   if (journal === null)
     return `${database.journal_id}, not found here: set SHOPWIRE_JOURNAL or give --journal`
   return `${journal.journal_id}, kept since ${day(journal.kept_since)} UTC`
+}
+
+export function describePolicy({ database: { failover, journal_id } }: RecoveryState): string {
+  if (failover === 'ask') return 'ask: an operator opens the store after every failover'
+  return journal_id === null
+    ? 'synchronous, but without a journal an operator opens the store after every failover'
+    : 'synchronous: a worker opens the store on a synchronous standby that was promoted and lacks nothing'
 }
 
 function describeCause({ database, is_same_database }: RecoveryState): string {
@@ -126,7 +135,7 @@ export function describeComparison(
   recovery: RecoveryState,
   suppliers: readonly SupplierBalance[],
 ): string {
-  const { read_from, links, lost, is_complete, journal, kept } = comparison
+  const { read_from, links, lost, answered, is_complete, journal, kept } = comparison
   const { database, outside } = recovery
   const count = (where: LostLink['where']) => lost.filter((link) => link.where === where).length
   const will = kept ? 'were' : 'will be'
@@ -152,6 +161,7 @@ export function describeComparison(
       : []),
     '',
     ...describeOrders(ordersOf(lost)),
+    ...describeAnswered(answered, new Set(lost.map(({ order_id }) => order_id))),
     '',
     'Compare by hand, from the last moment in this database on:',
     ...describeSuppliers(suppliers, database.position_at),
@@ -191,6 +201,19 @@ function describeOrders(orders: readonly LostOrder[]): string[] {
     ...(missing.length > 0 ? [orderTable(missing), ...more(missing)] : []),
     `Orders that were delivered and are not delivered in this database: ${waiting.length}`,
     ...(waiting.length > 0 ? [orderTable(waiting), ...more(waiting)] : []),
+  ]
+}
+
+/** Those that the journal names are listed already. */
+function describeAnswered(answered: readonly LostAnswer[], listed: ReadonlySet<string>): string[] {
+  const others = answered.filter(({ order_id }) => !listed.has(order_id))
+  if (others.length === 0) return []
+  const rows = others.slice(0, ORDERS_SHOWN_MAX).map(({ order_id, account_id }) => [order_id, account_id])
+  const more = others.length - rows.length
+  return [
+    `Orders that were answered with 201, not delivered, and are not in this database: ${others.length}`,
+    table(['ORDER', 'ACCOUNT'], rows, ''),
+    ...(more > 0 ? [`… and ${more} more; --json prints all of them.`] : []),
   ]
 }
 

@@ -1,8 +1,9 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
+import type { FailoverPolicy } from '../../platform/database/database-identity.ts'
 import type { CommandContext } from '../terminal/command-context.ts'
 import { parseInstant } from '../terminal/parse.ts'
 import { NotDoneError, print } from '../terminal/print.ts'
-import { describeComparison, describeRecovery, ordersOf } from './recover-text.ts'
+import { describeComparison, describePolicy, describeRecovery, ordersOf } from './recover-text.ts'
 
 /** Recovery of a store whose database was restored, failed over or upgraded: what is missing, and opening it again. */
 export function recoverCommands(program: Command, context: CommandContext): void {
@@ -87,4 +88,26 @@ export function recoverCommands(program: Command, context: CommandContext): void
         )
       },
     )
+
+  recover
+    .command('policy')
+    .addOption(
+      new Option('--failover <policy>', 'who opens the store after a failover').choices([
+        'ask',
+        'synchronous',
+      ]),
+    )
+    .description(
+      'show or set whether a worker may open the store by itself on a synchronous standby that was promoted and lacks nothing',
+    )
+    .action(async ({ failover }: { failover?: FailoverPolicy }, command: Command) => {
+      if (failover !== undefined) await context.operator().setFailover(failover)
+      const state = await context.reads().showRecovery(context.journal(undefined))
+      print(
+        command,
+        context,
+        { failover: state.database.failover },
+        () => `Failover: ${describePolicy(state)}`,
+      )
+    })
 }

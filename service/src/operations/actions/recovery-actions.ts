@@ -1,13 +1,20 @@
 import { requestReconciliation } from '../../funding/reconcile-queries.ts'
 import { compareJournal, countSold, type JournalComparison } from '../../orders/journal/compare-journal.ts'
 import { keepLostLinks, type LostLinksKept } from '../../orders/journal/keep-lost-links.ts'
-import { CLOCKS_APART_MS } from '../../orders/journal/lost-orders.ts'
+import {
+  CLOCKS_APART_MS,
+  insertLostOrders,
+  type LostAnswer,
+  selectLostAnswers,
+} from '../../orders/journal/lost-orders.ts'
 import {
   confirmDatabase,
   type DatabaseState,
+  type FailoverPolicy,
   isSameDatabase,
   nameIdentity,
   readDatabaseState,
+  setFailoverPolicy,
 } from '../../platform/database/database-identity.ts'
 import { type Db, type Queryable, sql, type Tx } from '../../platform/database/db.ts'
 import { isBehind, type StorePosition } from '../../platform/database/store-position.ts'
@@ -49,6 +56,8 @@ export async function readRecovery(db: Db, journal: Journal | undefined): Promis
 export interface RecoveryComparison extends JournalComparison {
   /** Undefined without `apply`. */
   readonly kept: LostLinksKept | undefined
+  /** Orders that API processes answered with 201 and that this database does not have. */
+  readonly answered: readonly LostAnswer[]
   /** False: the journal begins after the start of the time that may be missing. */
   readonly is_complete: boolean
   readonly journal: JournalMark
@@ -86,9 +95,11 @@ export function recoveryActions(db: Db, vault: LinkVault, actor: string, act: Ac
     const read_from = from ?? new Date(since.getTime() - CLOCKS_APART_MS)
     const is_complete = mark.kept_since <= since
     const compared = await compareJournal(db, journal as Journal, read_from)
-    const result = { ...compared, is_complete, journal: mark, kept: undefined }
+    const answered = await selectLostAnswers(db, read_from)
+    const result = { ...compared, answered, is_complete, journal: mark, kept: undefined }
     if (!apply) return result
     return act('recover.compare', async (tx, nowMs) => {
+      await insertLostOrders(tx, answered, new Date(nowMs))
       const kept = await keepLostLinks(tx, vault, compared.lost, nowMs)
       const identity = nameIdentity(before.present)
       const { links } = compared
@@ -111,6 +122,7 @@ export function recoveryActions(db: Db, vault: LinkVault, actor: string, act: Ac
         ...kept,
         links,
         lost: compared.lost.length,
+        answered: answered.length,
         read_from: read_from.toISOString(),
         identity,
       }
@@ -163,11 +175,19 @@ export function recoveryActions(db: Db, vault: LinkVault, actor: string, act: Ac
         generation: opened.generation,
         position: database.position,
         at: database.position_at,
+        // This server may have taken over alone; workers find out within a second.
+        is_synchronous: false,
       })
     return opened
   }
 
-  return { compareWithJournal, openStore }
+  const setFailover = (failover: FailoverPolicy) =>
+    act('recover.policy', async (tx) => {
+      await setFailoverPolicy(tx, failover)
+      return { result: { failover }, target: 'database', details: { failover } }
+    })
+
+  return { compareWithJournal, openStore, setFailover }
 }
 
 /** The journal that this store's fingerprints can be compared with. */

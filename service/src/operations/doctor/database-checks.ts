@@ -299,13 +299,19 @@ export const DATABASE_CHECKS: readonly Check[] = [
     group: 'PostgreSQL',
     title: 'Statements and idle transactions have a time limit',
     why: 'A process that hangs in a transaction would lock the row of a balance indefinitely, and block all orders of the account.',
-    fix: "Behind a pooling proxy: alter role shopwire_api set statement_timeout = '5s'; and the same with lock_timeout = '2s' and idle_in_transaction_session_timeout = '10s'.",
+    fix: "Behind a pooling proxy, for each login: alter role shopwire_api set statement_timeout = '5s'; and the same with lock_timeout = '2s' and idle_in_transaction_session_timeout = '10s'.",
     async examine(about) {
-      const { settings } = await about.database()
-      const unlimited = (['statement_timeout', 'idle_in_transaction_session_timeout'] as const).filter(
-        (name) => settings[name] === '0',
-      )
-      return unlimited.length === 0 ? ok('both end') : failed(`no limit: ${unlimited.join(' and ')}`)
+      const { settings, logins, role_settings } = await about.database()
+      if (about.config().SHOPWIRE_DATABASE_NAMED_STATEMENTS) {
+        const unlimited = LIMITS.filter((name) => settings[name] === '0')
+        return unlimited.length === 0 ? ok('both end') : failed(`no limit: ${unlimited.join(' and ')}`)
+      }
+      const has = (login: string, name: string) =>
+        role_settings.some((set) => set.name === name && set.value !== '0' && (set.role ?? login) === login)
+      const without = logins.filter((login) => !LIMITS.every((name) => has(login, name)))
+      return without.length === 0
+        ? ok('both end, for every login')
+        : failed(`no limit for ${without.join(', ')}`)
     },
   },
   {
@@ -368,6 +374,8 @@ export const DATABASE_CHECKS: readonly Check[] = [
 ]
 
 const OFF = /^(off|false|no|0)$/i
+
+const LIMITS = ['statement_timeout', 'idle_in_transaction_session_timeout'] as const
 
 function rolesOf(settings: DatabaseFacts['role_settings']): string {
   return settings.map(({ role }) => role ?? 'this database').join(', ')

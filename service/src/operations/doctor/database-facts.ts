@@ -17,6 +17,8 @@ export interface DatabaseFacts {
   /** Visible only to a superuser; null without that right. */
   readonly data_directory: string | null
   /** Settings that `alter role` or `alter database` gives to our roles; no role: to all sessions of this database. */
+  /** Of the processes and of the operator's command. */
+  readonly logins: readonly string[]
   readonly role_settings: readonly {
     readonly role: string | null
     readonly name: string
@@ -61,7 +63,21 @@ const SETTINGS = [
 ] as const
 type SettingName = (typeof SETTINGS)[number]
 /** Settings that another login may have with another value. */
-const OF_ROLES = ['jit', 'log_statement', 'synchronous_commit']
+const OF_ROLES = [
+  'idle_in_transaction_session_timeout',
+  'jit',
+  'lock_timeout',
+  'log_statement',
+  'statement_timeout',
+  'synchronous_commit',
+]
+/** Of the processes and of the operator's command. */
+const LOGIN_ROLES = [
+  'shopwire_api_rights',
+  'shopwire_worker_rights',
+  'shopwire_operator_rights',
+  'shopwire_dashboard',
+]
 /** Needed by store-data.ts. */
 const STORE_TABLES = [
   'database_identity',
@@ -105,6 +121,8 @@ export async function readDatabaseFacts(
              where split_part(entry, '=', 1) = any(${OF_ROLES})
                and s.setdatabase in (0, (select oid from pg_database where datname = current_database()))
                and (s.setrole = 0 or not o.rolsuper and has_schema_privilege(o.oid, to_regnamespace('shopwire'), 'usage'))) as role_settings,
+           (select coalesce(json_agg(l.rolname order by l.rolname), '[]') from pg_roles l where l.rolcanlogin and not l.rolsuper
+               and exists (select from unnest(${LOGIN_ROLES}::text[]) r where pg_has_role(l.oid, to_regrole(r), 'usage'))) as logins,
            (select json_build_object('is_superuser', d.rolsuper,
                                      'sees_everything', d.rolbypassrls or pg_has_role(d.oid, r.oid, 'member'))
               from pg_roles d
@@ -119,8 +137,7 @@ export async function readDatabaseFacts(
                               and has_table_privilege(l.oid, to_regclass('order_links'), 'insert')
                             or a.application_name in ('shopwire-api', 'shopwire-worker')
                               and has_table_privilege(l.oid, to_regclass('api_keys'), 'insert'))) s) as wide_logins,
-           coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as uses_tls,
-           current_setting('server_encoding') as encoding,
+           coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as uses_tls, current_setting('server_encoding') as encoding,
            (select json_object_agg(name, current_setting(name, true))
               from unnest(${[...SETTINGS]}::text[]) name) as settings,
            (select coalesce(json_agg(name order by name), '[]')

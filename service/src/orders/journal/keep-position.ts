@@ -1,6 +1,7 @@
 import {
   type DatabaseState,
   isSameDatabase,
+  nameIdentity,
   readDatabaseState,
 } from '../../platform/database/database-identity.ts'
 import type { Db } from '../../platform/database/db.ts'
@@ -11,6 +12,7 @@ import {
   markBehind,
   markCompared,
   noteJournalProblem,
+  openAfterFailover,
   type StorePosition,
 } from '../../platform/database/store-position.ts'
 import type { Log } from '../../platform/observability/log.ts'
@@ -18,6 +20,7 @@ import { newId } from '../../platform/text/ids.ts'
 import { refuse, Unavailable } from '../../platform/trouble.ts'
 import type { LinkVault } from '../../supply/gift-link.ts'
 import { type Journal, type JournalMark, KEY_CHECK_LINK } from '../../supply/journal.ts'
+import type { OrderMetrics } from '../metrics.ts'
 import { countLostOrders } from './lost-orders.ts'
 
 /** What is wrong with the journal, for the operator; undefined when the cause is elsewhere. */
@@ -37,16 +40,19 @@ export interface PositionKeeperDeps {
   readonly vault: LinkVault
   readonly journal: Journal | undefined
   readonly log: Log
+  readonly metrics: Pick<OrderMetrics, 'failovers'>
   nowMs(): number
 }
 
 /**
- * Advances the store's position, in the database first and then outside it, and closes the store when the database turns out to be
- * behind. After each start of the server nothing is sold until this has run once. Call it once a second; fails with JournalMismatch
+ * Advances the store's position, in the database first and then outside it, closes the store when the database turns out to be
+ * behind, and opens it on a promoted standby when that is allowed and safe. After each start of the server nothing is sold until this has run once. Call it once a second; fails with JournalMismatch
  * when the journal is not the one of this store.
  */
 export function createPositionKeeper(deps: PositionKeeperDeps): () => Promise<void> {
-  const { db, journal, log } = deps
+  const { db, journal, log, metrics } = deps
+  /** The server on which the store was last not opened: counted and logged once. */
+  let refused: string | undefined
   return async () => {
     try {
       await keep()
@@ -80,12 +86,44 @@ export function createPositionKeeper(deps: PositionKeeperDeps): () => Promise<vo
       }
       return
     }
-    if (state.behind_since !== null || !isSameDatabase(state)) return
+    if (state.behind_since !== null) return
+    if (!isSameDatabase(state)) return openIfNothingIsMissing(journal, state, outside)
     if (state.journal_id === null) await attachJournal(db, mark.journal_id, state.start)
     else if (!state.is_compared) await markCompared(db, state.start)
     const position = await advancePosition(db)
     if (position) await journal.writePosition(position)
   }
+
+  /** The store goes on with the next call. */
+  async function openIfNothingIsMissing(kept: Journal, state: DatabaseState, outside?: StorePosition) {
+    if (state.failover === 'ask' || state.present.timeline === null) return
+    const obstacle = await findObstacle(db, kept, state, outside)
+    const known = nameIdentity(state.present)
+    if (obstacle === undefined) {
+      metrics.failovers.inc({ outcome: 'opened' })
+      log.warn(
+        { identity: known },
+        'a synchronous standby was promoted and lacks nothing: the store is open on it',
+      )
+    } else if (refused !== known) {
+      refused = known
+      metrics.failovers.inc({ outcome: 'refused' })
+      log.error({ identity: known, obstacle }, 'the store does not open by itself after this failover')
+    }
+  }
+}
+
+/** Why an operator has to look after a failover; undefined when the store is open. */
+async function findObstacle(
+  db: Db,
+  journal: Journal,
+  state: DatabaseState,
+  outside: StorePosition | undefined,
+): Promise<string | undefined> {
+  // What was delivered after the last position. A worker is trusted with it: it delivers.
+  const lost = await countLostOrders(db, journal, state.position_at)
+  if (lost > 0) return describeLost(lost)
+  return (await openAfterFailover(db, outside)).obstacle ?? undefined
 }
 
 /** For a program that delivers without advancing the position: its folder must be the journal of this store. */
@@ -116,10 +154,11 @@ async function findWhyBehind(
   if (state.is_compared || state.behind_since !== null || !isSameDatabase(state)) return undefined
   // The position has a resolution of one second. An order that was delivered after it is in the journal, too.
   const lost = await countLostOrders(db, journal, state.position_at)
-  return lost > 0
-    ? `${lost} orders that were delivered according to the journal are not delivered in it`
-    : undefined
+  return lost > 0 ? describeLost(lost) : undefined
 }
+
+const describeLost = (lost: number) =>
+  `${lost} orders that were delivered according to the journal are not delivered in it`
 
 /** Fails when the folder belongs to another store, or is empty although this store keeps a journal. */
 async function checkMark(

@@ -1,4 +1,5 @@
-import { type Db, type Queryable, sql } from '../../platform/database/db.ts'
+import { type Db, type Queryable, sql, type Tx } from '../../platform/database/db.ts'
+import { firstIdAt } from '../../platform/text/ids.ts'
 import type { DeliveredOrder, Journal } from '../../supply/journal.ts'
 
 /**
@@ -38,3 +39,35 @@ const selectLostCount = (db: Queryable, orders: readonly DeliveredOrder[]) =>
           where l.account_id = j.account_id
             and l.order_id = j.order_id
      )`)
+
+/** An order that was answered with 201 and is missing in this database. */
+export interface LostAnswer {
+  readonly account_id: string
+  readonly order_id: string
+}
+
+/**
+ * The orders answered since a time that this database does not have, as far as API processes have recorded their answers here after the
+ * loss, or have reported them (functions/orders/report_missing_orders.sql).
+ */
+export const selectLostAnswers = (db: Queryable, since: Date) =>
+  db.many<LostAnswer>(sql`
+    select a.account_id, a.order_id
+      from order_answers a
+     where a.order_id >= ${firstIdAt('ord', since.getTime())}
+       and not exists (select from orders o where o.account_id = a.account_id and o.id = a.order_id)
+     union
+    select l.account_id, l.order_id
+      from lost_orders l
+     where l.order_id >= ${firstIdAt('ord', since.getTime())}
+     order by order_id`)
+
+/** No rule expects these orders from now on. */
+export const insertLostOrders = (tx: Tx, lost: readonly LostAnswer[], found_at: Date) =>
+  tx.run(sql`
+    insert into lost_orders (account_id, order_id, found_at)
+    select account_id, order_id, ${found_at}
+      from unnest(${lost.map(({ account_id }) => account_id)}::text[], ${lost.map(({ order_id }) => order_id)}::text[])
+        as l (account_id, order_id)
+     order by account_id, order_id
+        on conflict do nothing`)

@@ -16,10 +16,15 @@ export interface DatabaseIdentity {
   readonly timeline: number | null
 }
 
+/** `ask`: an operator opens the store after every failover. */
+export type FailoverPolicy = 'ask' | 'synchronous'
+
 export interface DatabaseState {
   /** As an operator last confirmed it, or as the migration recorded it. */
   readonly recorded: DatabaseIdentity
   readonly present: DatabaseIdentity
+  /** Whether a worker may open the store on a synchronous standby that was promoted; see functions/platform/open_after_failover.sql. */
+  readonly failover: FailoverPolicy
   /** Whether the store sells, delivers and buys on it, as the database itself decides. */
   readonly is_confirmed: boolean
   readonly confirmed_at: Date
@@ -61,7 +66,7 @@ export async function readDatabaseState(db: Queryable): Promise<DatabaseState> {
     await db.one<StateRow>(sql`
     select i.system_identifier as recorded_system, i.timeline as recorded_timeline, i.confirmed_at, i.confirmed_by,
            c.system_identifier::text as present_system, present_timeline() as present_timeline,
-           database_is_confirmed() as is_confirmed, i.generation, i.behind_since, i.behind_why, i.journal_id, i.journal_problem,
+           database_is_confirmed() as is_confirmed, i.failover, i.generation, i.behind_since, i.behind_why, i.journal_id, i.journal_problem,
            i.copy = database_copy() as is_same_copy,
            i.compared_start is not distinct from database_start() as is_compared, database_start() as start,
            p.position, p.at as position_at
@@ -100,6 +105,11 @@ export const confirmDatabase = (
            compared_start = database_start(),
            copy = database_copy()`)
 
+export const setFailoverPolicy = (tx: Tx, failover: FailoverPolicy) =>
+  tx.run(sql`
+    update database_identity
+       set failover = ${failover}`)
+
 /** In the form an operator types: `7708505150732488277/2`. */
 export function nameIdentity({ system_identifier, timeline }: DatabaseIdentity): string {
   return `${system_identifier}/${timeline ?? 'standby'}`
@@ -107,7 +117,7 @@ export function nameIdentity({ system_identifier, timeline }: DatabaseIdentity):
 
 /**
  * Reports the identity in log, metric and readiness. It enforces nothing: while the database is unconfirmed, the database itself
- * refuses the statements that are not allowed.
+ * refuses the statements that are not allowed. `follow` gets every state that is read.
  */
 export interface IdentityWatch {
   /** Checks once, then every second. */
@@ -126,6 +136,7 @@ export function watchDatabaseIdentity(
   db: Db,
   log: Log,
   metrics: Pick<DatabaseMetrics, 'databaseUnconfirmed'>,
+  follow?: (state: DatabaseState) => Promise<void>,
 ): IdentityWatch {
   let problem: string | undefined
   const reminder = createReminder()
@@ -135,6 +146,7 @@ export function watchDatabaseIdentity(
     const before = problem
     problem = state.is_confirmed ? undefined : describeProblem(state)
     metrics.databaseUnconfirmed.set(problem === undefined ? 0 : 1)
+    await follow?.(state)
     if (problem === undefined) {
       reminder.reset()
       if (before !== undefined)

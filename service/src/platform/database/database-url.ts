@@ -41,26 +41,41 @@ function isCertificateChecked(ssl: unknown): boolean {
   )
 }
 
-/** PostgreSQL does not prove its identity as sslmode=verify-full demands. The message says what to correct. */
-export class UntrustedDatabase extends Error {
-  override readonly name = 'UntrustedDatabase'
+/**
+ * Waiting does not help: PostgreSQL does not prove its identity as sslmode=verify-full demands, or a pooling proxy refuses what a session
+ * needs. The message says what to correct.
+ */
+export class UnusableDatabase extends Error {
+  override readonly name = 'UnusableDatabase'
 }
 
-/** The error of a connection as a message that says what to do, if it is about TLS. */
-export function untrustedDatabase(error: unknown): UntrustedDatabase | undefined {
+/** The error of a connection or a statement as a message that says what to do, if a setting is the cause. */
+export function unusableDatabase(error: unknown): UnusableDatabase | undefined {
+  if (isRefusedByPooler(error)) return new UnusableDatabase(POOLED, { cause: error })
   if (isCertificateError(error)) {
-    return new UntrustedDatabase(
+    return new UnusableDatabase(
       `The certificate of PostgreSQL is not accepted (${error.code}): ${WHY[error.code] ?? WRONG_AUTHORITY}`,
       { cause: error },
     )
   }
   if (!(error instanceof Error) || error.message !== 'The server does not support SSL connections')
     return undefined
-  return new UntrustedDatabase(
+  return new UnusableDatabase(
     'PostgreSQL offers no TLS, and the sslmode of the database URL requires it. Set "ssl = on" with a certificate at the server.',
     { cause: error },
   )
 }
+
+/** A start-up parameter that PgBouncer does not know, or a named statement of another session (or none) in the server's session. */
+const isRefusedByPooler = (error: unknown) =>
+  error instanceof pg.DatabaseError &&
+  ((error.code === '08P01' && error.message.includes('startup parameter')) ||
+    error.code === '42P05' ||
+    error.code === '26000')
+
+const POOLED =
+  'The database URL leads to a proxy that pools transactions, such as PgBouncer, which takes neither settings of a session nor named statements. ' +
+  'Set SHOPWIRE_DATABASE_NAMED_STATEMENTS=false and give each login its time limits ("PgBouncer" on the page "High availability"), or name PostgreSQL itself.'
 
 const WRONG_AUTHORITY =
   'its authority is not trusted. Add &sslrootcert=/path/of/authority.pem to the database URL, or set NODE_EXTRA_CA_CERTS to that file.'
@@ -76,6 +91,6 @@ export async function connectClient(client: pg.Client): Promise<void> {
   try {
     await client.connect()
   } catch (error) {
-    throw untrustedDatabase(error) ?? error
+    throw unusableDatabase(error) ?? error
   }
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { assert, Unavailable } from '../trouble.ts'
 import { DATABASE_STATEMENTS } from './database-metrics.ts'
-import { untrustedDatabase } from './database-url.ts'
+import { unusableDatabase } from './database-url.ts'
 import { trackWriteHealth } from './write-health.ts'
 
 export interface DatabaseOptions {
@@ -282,8 +282,11 @@ function leavesSessionInDoubt(error: unknown): error is Unavailable {
   return !(error.cause instanceof pg.DatabaseError) || ENDS_SESSION.test(error.cause.code ?? '')
 }
 
-/** Ended by an administrator, by a crash or a shutdown of the server, or for idleness. */
-const ENDS_SESSION = /^(08|57P0[1235]|25P03)/
+/**
+ * Ended by an administrator, by a crash or a shutdown of the server, or for idleness; or opened on a standby, which refuses to write
+ * and to read unlogged tables, and stays one although its address leads to the new primary.
+ */
+const ENDS_SESSION = /^(08|57P0[1235]|25P03|25006|0A000)/
 
 function typeParser(oid: number, format?: 'text' | 'binary') {
   if (oid === INT8_OID) return safeInteger
@@ -306,17 +309,17 @@ function isWorthRepeating(error: unknown): boolean {
   return error instanceof pg.DatabaseError && WORTH_REPEATING.has(error.code ?? '')
 }
 
-/** Connection lost, server shutting down or out of resources, one of our limits reached: neither the caller's fault nor ours. */
-const WORLD_TROUBLE = /^(08|53|57|58|XX|55P03|25006|25P03)/
+/** Connection lost, server shutting down, a standby or out of resources, one of our limits reached: neither the caller's fault nor ours. */
+const WORLD_TROUBLE = /^(08|53|57|58|XX|55P03|25006|25P03|0A000)/
 
 function translate(error: unknown): unknown {
   if (error instanceof Unavailable) return error
+  const unusable = unusableDatabase(error)
+  if (unusable) return new Unavailable('database', unusable)
   if (error instanceof pg.DatabaseError) {
     return WORLD_TROUBLE.test(error.code ?? '') ? new Unavailable('database', error) : error
   }
   if (!(error instanceof Error)) return error
-  const untrusted = untrustedDatabase(error)
-  if (untrusted) return new Unavailable('database', untrusted)
   const { code } = error as NodeJS.ErrnoException
   // Error codes of the operating system (ECONNRESET). Those with an underscore (ERR_INVALID_ARG_TYPE) are our defects.
   const isNetwork = code !== undefined && /^E[A-Z0-9]+$/.test(code)

@@ -10,6 +10,8 @@ export interface StorePosition {
   readonly position: number
   /** By the clock of the database. */
   readonly at: Date
+  /** Whether commits waited for a standby when it was written. */
+  readonly is_synchronous: boolean
 }
 
 export function isBehind(
@@ -40,11 +42,11 @@ export async function advancePosition(db: Queryable): Promise<StorePosition | un
       from database_identity i
      where database_is_confirmed()
        and (p.at < clock_timestamp() - interval '900 milliseconds' or p.at > clock_timestamp())
-    returning i.generation, p.position, p.at`)
+    returning i.generation, p.position, p.at, commits_wait_for_standby() as is_synchronous`)
   return (
     advanced ??
     db.maybeOne<StorePosition>(sql`
-    select i.generation, p.position, p.at
+    select i.generation, p.position, p.at, commits_wait_for_standby() as is_synchronous
       from store_position p, database_identity i
      where database_is_confirmed()`)
   )
@@ -57,6 +59,15 @@ export const markBehind = (db: Queryable, why: string) =>
        set behind_since = clock_timestamp(),
            behind_why = ${why}
      where behind_since is null`)
+
+/**
+ * Opens the store on a synchronous standby that was promoted, if an operator has allowed it and nothing is missing. Resolves to what is
+ * in the way; null when the store is open.
+ */
+export const openAfterFailover = (db: Queryable, outside: StorePosition | undefined) =>
+  db.one<{ obstacle: string | null }>(sql`
+    select open_after_failover(${outside?.generation ?? null}, ${outside?.position ?? null}, ${outside?.at ?? null},
+                               ${outside?.is_synchronous ?? null}) as obstacle`)
 
 /** A worker has found nothing missing since this start of the server. Does nothing if it was restarted meanwhile. */
 export const markCompared = (db: Queryable, start: string) =>

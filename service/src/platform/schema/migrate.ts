@@ -48,6 +48,7 @@ export async function migrate(
   const { pid } = (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0] ?? {
     pid: 0,
   }
+  await refuseIfPooled(client, pid)
   const watch = await watchBlockers(ownerUrl, pid)
   const run: Run = { client, url: ownerUrl, pid, watch, patienceMs, report }
   try {
@@ -86,6 +87,16 @@ export async function migrate(
     await watch.stop()
     await client.end()
   }
+}
+
+/** A pooling proxy makes up the number by which a session is cancelled. Two migrations would share one session there, and its lock. */
+async function refuseIfPooled(client: pg.Client, pid: number): Promise<void> {
+  if ((client as unknown as { processID: number }).processID === pid) return
+  await client.end()
+  throw new Error(
+    'SHOPWIRE_DATABASE_OWNER_URL leads to a proxy that pools connections, such as PgBouncer. A migration holds a lock of its session, which ' +
+      'does not work there. Nothing was changed. Name PostgreSQL itself, or the HAProxy in front of it.',
+  )
 }
 
 interface Run {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createAuthority, type Postgres, provisionDatabase, startPostgres } from '@shopwire/test-kit/servers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SCHEMA } from '../../../src/installation.ts'
-import { readDatabaseUrl, UntrustedDatabase } from '../../../src/platform/database/database-url.ts'
+import { readDatabaseUrl, UnusableDatabase } from '../../../src/platform/database/database-url.ts'
 import { openDatabase, sql } from '../../../src/platform/database/db.ts'
 import { migrate } from '../../../src/platform/schema/migrate.ts'
 import { schemaMismatchAt } from '../../../src/platform/schema/schema-version.ts'
@@ -84,10 +84,10 @@ async function ask(url: string): Promise<unknown> {
   }
 }
 
-async function expectUntrusted(url: string, reason: RegExp): Promise<void> {
+async function expectUnusable(url: string, reason: RegExp): Promise<void> {
   const error = await ask(url)
   expect(error).toBeInstanceOf(Unavailable)
-  expect((error as Error).cause).toBeInstanceOf(UntrustedDatabase)
+  expect((error as Error).cause).toBeInstanceOf(UnusableDatabase)
   expect(String((error as Error).cause)).toMatch(reason)
   const { password } = new URL(url)
   expect(JSON.stringify([String(error), String((error as Error).cause)])).not.toContain(password)
@@ -102,13 +102,13 @@ test('with verify-full and the right authority the database is migrated and aske
 }, 60_000)
 
 test('a certificate of another authority, for another name, or expired: 503 for callers, and the reason says what to do', async () => {
-  await expectUntrusted(checked(apiUrl, stranger.file), /authority is not trusted.*sslrootcert/)
-  await expectUntrusted(
+  await expectUnusable(checked(apiUrl, stranger.file), /authority is not trusted.*sslrootcert/)
+  await expectUnusable(
     checked(apiUrl.replace('127.0.0.1', 'localhost')),
     /ERR_TLS_CERT_ALTNAME_INVALID.*another host name/,
   )
   await serveCertificate('IP:127.0.0.1', -1)
-  await expectUntrusted(checked(apiUrl), /CERT_HAS_EXPIRED.*Renew it/)
+  await expectUnusable(checked(apiUrl), /CERT_HAS_EXPIRED.*Renew it/)
   await serveCertificate('IP:127.0.0.1')
   expect(await ask(checked(apiUrl))).toBe(true)
 }, 60_000)
@@ -118,7 +118,7 @@ test('a server without TLS is not asked when the URL wants it', async () => {
     await client.query('alter system set ssl = off')
     await client.query('select pg_reload_conf()')
   }, postgres.superuserUrl)
-  await expectUntrusted(checked(apiUrl), /offers no TLS.*ssl = on/)
+  await expectUnusable(checked(apiUrl), /offers no TLS.*ssl = on/)
 })
 
 test.each([
