@@ -1,6 +1,7 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { createServer, type Socket } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { PORT_ATTEMPTS_MAX } from '../limits.ts'
 
 /**
  * What a name resolves to at the moment: addresses, optionally after a chain of CNAMEs; `SERVFAIL` for a name server
@@ -34,16 +35,12 @@ export async function startDnsStub(port = 53) {
     // The stub may have been closed meanwhile.
     else setTimeout(() => void (isOpen && send(answer)), afterMs)
   }
-  const socket = createSocket('udp4')
+  let isOpen = true
+  const { socket, overTcp } = await listenOnBoth(port)
   socket.on('message', (query, from) =>
     answerTo(query, (answer) => socket.send(fitted(answer, query), from.port, from.address)),
   )
-  let isOpen = true
-  socket.bind(port, '127.0.0.1')
-  await once(socket, 'listening')
-  const overTcp = createServer((client) => serveTcp(client, answerTo))
-  overTcp.listen(socket.address().port, '127.0.0.1')
-  await once(overTcp, 'listening')
+  overTcp.on('connection', (client) => serveTcp(client, answerTo))
   return {
     port: socket.address().port,
     set(name: string, answers: DnsAnswers | DnsRule, { afterMs = 0 } = {}) {
@@ -56,6 +53,24 @@ export async function startDnsStub(port = 53) {
       socket.close()
       overTcp.close()
     },
+  }
+}
+
+/** One port for UDP and TCP. Port 0 is any that is free for both: the one that is free for UDP may be in use for TCP. */
+async function listenOnBoth(port: number, attemptsLeft = PORT_ATTEMPTS_MAX) {
+  const overTcp = createServer()
+  overTcp.listen(port, '127.0.0.1')
+  await once(overTcp, 'listening')
+  const socket = createSocket('udp4')
+  try {
+    socket.bind((overTcp.address() as AddressInfo).port, '127.0.0.1')
+    await once(socket, 'listening')
+    return { socket, overTcp }
+  } catch (error) {
+    socket.close()
+    overTcp.close()
+    if (port !== 0 || attemptsLeft === 1) throw error
+    return listenOnBoth(port, attemptsLeft - 1)
   }
 }
 
