@@ -51,6 +51,7 @@ export const NOT_RUN: readonly { readonly lines: RegExp; readonly why: string }[
     lines: /^docs\/self-hosting\/supply-chain\.md: /,
     why: 'needs the files of a published release, or the image',
   },
+  { lines: /: patronictl /, why: 'needs three nodes; `npm run failover` starts them and switches over' },
   { lines: /: (psql |pass |id=\$|source |jq )/, why: "uses a program or a login of the reader's own" },
   {
     lines: /^docs\/funding\.md: shopwire-admin topups (decided|reconcile|owed|write-off)/,
