@@ -6,6 +6,7 @@ import { readRules, verifyData } from '../../src/operations/verify.ts'
 import { createDeliverTogether } from '../../src/orders/fulfilment/deliver-together.ts'
 import { createFulfilment } from '../../src/orders/fulfilment/fulfil.ts'
 import { FULFIL_QUEUE } from '../../src/orders/fulfilment/fulfil-queue.ts'
+import { readOrders } from '../../src/orders/reading/read-orders.ts'
 import { systemClock as clock } from '../../src/platform/clock.ts'
 import { type Db, sql } from '../../src/platform/database/db.ts'
 import { type Job, LEASE_MS } from '../../src/platform/jobs/jobs.ts'
@@ -189,6 +190,15 @@ test('what is not plain is left alone, and everything else in the batch is deliv
   expect(
     await shop.database.owner.many(sql`select from pool_links where set_aside_at is not null`),
   ).toHaveLength(1)
+})
+
+test('one order read for several events at once has its links only where they belong, and each once', async () => {
+  const account_id = await newAccount()
+  const id = await buy(account_id, { id: await newItem(10), qty: 2 })
+  await deliverer()(await claim())
+  const asked = [false, true, true].map((withLinks) => ({ account_id, id, withLinks }))
+  const read = await readOrders(shop.database.worker, shop.vault, asked)
+  expect(read.map((order) => order?.links.length)).toEqual([0, 2, 2])
 })
 
 test('while a transaction holds the supply of one item, orders of other items are delivered; its own follow', async () => {

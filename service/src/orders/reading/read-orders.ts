@@ -42,9 +42,12 @@ export async function readOrders(
   orders: readonly OrderToRead[],
 ): Promise<(Order | undefined)[]> {
   const rows = await selectOrdersById(db, orders)
-  const delivered = rows.filter((row, n) => row?.status === 'delivered' && orders[n]?.withLinks)
-  const links = await openLinksOf(db, vault, delivered as OrderRow[])
-  return rows.map((row) => row && presentOrder(row, links.get(row.id) ?? []))
+  // The same order may be asked for several times at once: with its links for one event, without them for another.
+  const delivered = new Map(
+    rows.flatMap((row, n) => (row?.status === 'delivered' && orders[n]?.withLinks ? [[row.id, row]] : [])),
+  )
+  const links = await openLinksOf(db, vault, [...delivered.values()])
+  return rows.map((row, n) => row && presentOrder(row, (orders[n]?.withLinks && links.get(row.id)) || []))
 }
 
 /** In the order of the lines, one per unit. Empty when they were erased. */
