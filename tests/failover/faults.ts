@@ -1,6 +1,5 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Cluster, kill } from './cluster.ts'
 
 /** A way to lose the primary, or what it depends on. */
@@ -86,12 +85,5 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
       return killNode(cluster, Number(row?.name.slice('node'.length)))
     },
   },
-  none: {
-    what: 'no fault',
-    isLoss: false,
-    async hit() {
-      await sleep(0)
-      return nothing
-    },
-  },
+  none: { what: 'no fault', isLoss: false, hit: async () => nothing },
 }

@@ -192,28 +192,26 @@ export function describeComparison(
 function describeOrders(orders: readonly LostOrder[]): string[] {
   const missing = orders.filter(({ status }) => status === null)
   const waiting = orders.filter(({ status }) => status !== null)
-  const more = (all: readonly LostOrder[]) =>
-    all.length > ORDERS_SHOWN_MAX
-      ? [`… and ${all.length - ORDERS_SHOWN_MAX} more; --json prints all of them.`]
-      : []
   return [
     `Orders that were delivered and are not in this database: ${missing.length}`,
-    ...(missing.length > 0 ? [orderTable(missing), ...more(missing)] : []),
+    ...(missing.length > 0 ? [orderTable(missing), ...notShown(missing)] : []),
     `Orders that were delivered and are not delivered in this database: ${waiting.length}`,
-    ...(waiting.length > 0 ? [orderTable(waiting), ...more(waiting)] : []),
+    ...(waiting.length > 0 ? [orderTable(waiting), ...notShown(waiting)] : []),
   ]
 }
+
+const notShown = ({ length }: readonly unknown[]) =>
+  length > ORDERS_SHOWN_MAX ? [`… and ${length - ORDERS_SHOWN_MAX} more; --json prints all of them.`] : []
 
 /** Those that the journal names are listed already. */
 function describeAnswered(answered: readonly LostAnswer[], listed: ReadonlySet<string>): string[] {
   const others = answered.filter(({ order_id }) => !listed.has(order_id))
   if (others.length === 0) return []
   const rows = others.slice(0, ORDERS_SHOWN_MAX).map(({ order_id, account_id }) => [order_id, account_id])
-  const more = others.length - rows.length
   return [
     `Orders that were answered with 201, not delivered, and are not in this database: ${others.length}`,
     table(['ORDER', 'ACCOUNT'], rows, ''),
-    ...(more > 0 ? [`… and ${more} more; --json prints all of them.`] : []),
+    ...notShown(others),
   ]
 }
 

@@ -66,7 +66,6 @@ type SettingName = (typeof SETTINGS)[number]
 const OF_ROLES = [
   'idle_in_transaction_session_timeout',
   'jit',
-  'lock_timeout',
   'log_statement',
   'statement_timeout',
   'synchronous_commit',
@@ -88,7 +87,7 @@ const STORE_TABLES = [
   'verify_runs',
 ]
 
-type Row = Omit<DatabaseFacts, 'clock_offset_ms' | 'settings'> & {
+type Row = Omit<DatabaseFacts, 'clock_offset_ms' | 'logins' | 'settings'> & {
   now_ms: number
   settings: Record<string, string>
 }
@@ -121,8 +120,6 @@ export async function readDatabaseFacts(
              where split_part(entry, '=', 1) = any(${OF_ROLES})
                and s.setdatabase in (0, (select oid from pg_database where datname = current_database()))
                and (s.setrole = 0 or not o.rolsuper and has_schema_privilege(o.oid, to_regnamespace('shopwire'), 'usage'))) as role_settings,
-           (select coalesce(json_agg(l.rolname order by l.rolname), '[]') from pg_roles l where l.rolcanlogin and not l.rolsuper
-               and exists (select from unnest(${LOGIN_ROLES}::text[]) r where pg_has_role(l.oid, to_regrole(r), 'usage'))) as logins,
            (select json_build_object('is_superuser', d.rolsuper,
                                      'sees_everything', d.rolbypassrls or pg_has_role(d.oid, r.oid, 'member'))
               from pg_roles d
@@ -137,7 +134,8 @@ export async function readDatabaseFacts(
                               and has_table_privilege(l.oid, to_regclass('order_links'), 'insert')
                             or a.application_name in ('shopwire-api', 'shopwire-worker')
                               and has_table_privilege(l.oid, to_regclass('api_keys'), 'insert'))) s) as wide_logins,
-           coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as uses_tls, current_setting('server_encoding') as encoding,
+           coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as uses_tls,
+           current_setting('server_encoding') as encoding,
            (select json_object_agg(name, current_setting(name, true))
               from unnest(${[...SETTINGS]}::text[]) name) as settings,
            (select coalesce(json_agg(name order by name), '[]')
@@ -159,7 +157,19 @@ export async function readDatabaseFacts(
   const doubtMs = (nowMs() - askedMs) / 2
   return {
     ...facts,
+    logins: await readLogins(db),
     settings: settings as DatabaseFacts['settings'],
     clock_offset_ms: Math.round(now_ms - (askedMs + doubtMs)),
   }
+}
+
+async function readLogins(db: Queryable): Promise<string[]> {
+  const rows = await db.many<{ name: string }>(sql`
+    select l.rolname as name
+      from pg_roles l
+     where l.rolcanlogin
+       and not l.rolsuper
+       and exists (select from unnest(${LOGIN_ROLES}::text[]) r where pg_has_role(l.oid, to_regrole(r), 'usage'))
+     order by l.rolname`)
+  return rows.map(({ name }) => name)
 }

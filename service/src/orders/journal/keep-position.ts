@@ -46,8 +46,8 @@ export interface PositionKeeperDeps {
 
 /**
  * Advances the store's position, in the database first and then outside it, closes the store when the database turns out to be
- * behind, and opens it on a promoted standby when that is allowed and safe. After each start of the server nothing is sold until this has run once. Call it once a second; fails with JournalMismatch
- * when the journal is not the one of this store.
+ * behind, and opens it on a promoted standby when that is allowed and safe. After each start of the server nothing is sold until this
+ * has run once. Call it once a second; fails with JournalMismatch when the journal is not the one of this store.
  */
 export function createPositionKeeper(deps: PositionKeeperDeps): () => Promise<void> {
   const { db, journal, log, metrics } = deps

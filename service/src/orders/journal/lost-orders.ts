@@ -50,17 +50,19 @@ export interface LostAnswer {
  * The orders answered since a time that this database does not have, as far as API processes have recorded their answers here after the
  * loss, or have reported them (functions/orders/report_missing_orders.sql).
  */
-export const selectLostAnswers = (db: Queryable, since: Date) =>
-  db.many<LostAnswer>(sql`
+export function selectLostAnswers(db: Queryable, since: Date): Promise<LostAnswer[]> {
+  const first = firstIdAt('ord', since.getTime())
+  return db.many<LostAnswer>(sql`
     select a.account_id, a.order_id
       from order_answers a
-     where a.order_id >= ${firstIdAt('ord', since.getTime())}
+     where a.order_id >= ${first}
        and not exists (select from orders o where o.account_id = a.account_id and o.id = a.order_id)
      union
     select l.account_id, l.order_id
       from lost_orders l
-     where l.order_id >= ${firstIdAt('ord', since.getTime())}
+     where l.order_id >= ${first}
      order by order_id`)
+}
 
 /** No rule expects these orders from now on. */
 export const insertLostOrders = (tx: Tx, lost: readonly LostAnswer[], found_at: Date) =>
