@@ -5,10 +5,16 @@ import pg from 'pg'
 import { SCHEMA } from '../src/installation.ts'
 import { settingsSql } from '../src/platform/schema/database-settings.ts'
 import { migrate } from '../src/platform/schema/migrate.ts'
-import { runSchedules } from './supplier-schedules/run.ts'
+import { ordersSimulation } from './schedules/orders/lane.ts'
+import { runSchedules, type ScheduleRun } from './schedules/run.ts'
+import { suppliersSimulation } from './schedules/suppliers/lane.ts'
 
 const TEMPLATE = 'schedules_template'
-const USAGE = 'usage: npm run simulate -- suppliers [--schedules 10000] [--seed 1] [--lanes 4]\n'
+const SIMULATIONS: Readonly<Record<string, (run: ScheduleRun) => Promise<void>>> = {
+  suppliers: (run) => runSchedules(suppliersSimulation, run),
+  orders: (run) => runSchedules(ordersSimulation, run),
+}
+const USAGE = 'usage: npm run simulate -- orders|suppliers [--schedules 10000] [--seed 1] [--lanes 4]\n'
 const REPORT_EVERY = 500
 
 const { values, positionals } = parseArgs({
@@ -20,9 +26,9 @@ const { values, positionals } = parseArgs({
   },
 })
 const [schedules, seed, lanes] = [Number(values.schedules), Number(values.seed), Number(values.lanes)]
-const isUsable =
-  positionals[0] === 'suppliers' && [schedules, seed, lanes].every((n) => Number.isInteger(n) && n > 0)
-if (!isUsable) {
+const simulation = positionals[0] ?? ''
+const simulate = SIMULATIONS[simulation]
+if (!simulate || ![schedules, seed, lanes].every((n) => Number.isInteger(n) && n > 0)) {
   process.stderr.write(USAGE)
   process.exit(2)
 }
@@ -39,7 +45,7 @@ try {
     await client.query(text).finally(() => client.end())
   }
   const startedMs = performance.now()
-  await runSchedules({
+  await simulate({
     schedules,
     seed,
     lanes,
@@ -58,9 +64,7 @@ try {
     },
   })
   const seconds = Math.round((performance.now() - startedMs) / 1000)
-  process.stdout.write(
-    `${JSON.stringify({ simulation: 'suppliers', schedules, seed, failed: 0, seconds })}\n`,
-  )
+  process.stdout.write(`${JSON.stringify({ simulation, schedules, seed, failed: 0, seconds })}\n`)
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`)
   process.exitCode = 1

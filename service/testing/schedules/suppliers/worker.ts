@@ -1,13 +1,13 @@
-import { createFulfilment } from '../../src/orders/fulfilment/fulfil.ts'
-import { FULFIL_QUEUE } from '../../src/orders/fulfilment/fulfil-queue.ts'
-import type { Clock } from '../../src/platform/clock.ts'
-import { type Db, sql } from '../../src/platform/database/db.ts'
-import type { Keyring } from '../../src/platform/encryption/encryption.ts'
-import { type Job, LeaseLostError, postponeJob } from '../../src/platform/jobs/jobs.ts'
-import type { Log } from '../../src/platform/observability/log.ts'
-import type { Metrics } from '../../src/programs/metrics.ts'
-import type { LinkVault } from '../../src/supply/gift-link.ts'
-import { createObtainer } from '../../src/supply/obtain.ts'
+import { createFulfilment } from '../../../src/orders/fulfilment/fulfil.ts'
+import { FULFIL_QUEUE } from '../../../src/orders/fulfilment/fulfil-queue.ts'
+import type { Clock } from '../../../src/platform/clock.ts'
+import { type Db, sql } from '../../../src/platform/database/db.ts'
+import type { Keyring } from '../../../src/platform/encryption/encryption.ts'
+import { type Job, LeaseLostError, postponeJob } from '../../../src/platform/jobs/jobs.ts'
+import type { Log } from '../../../src/platform/observability/log.ts'
+import type { Metrics } from '../../../src/programs/metrics.ts'
+import type { LinkVault } from '../../../src/supply/gift-link.ts'
+import { createObtainer } from '../../../src/supply/obtain.ts'
 
 export interface WorkerDeps {
   readonly db: Db

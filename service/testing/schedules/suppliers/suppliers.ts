@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { startHttpServer } from '@shopwire/test-kit/receivers/http-server'
-import type { Random } from '../random.ts'
+import type { Random } from '../../random.ts'
 
 interface Ask {
   readonly id: string

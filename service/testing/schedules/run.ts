@@ -1,16 +1,16 @@
-import { randomBytes } from 'node:crypto'
 import type { ProvisionedDatabase } from '@shopwire/test-kit/servers'
 import { INVARIANTS } from '../../src/installation.ts'
-import { createOperator } from '../../src/operations/operator.ts'
 import { readRules, verifyData } from '../../src/operations/verify.ts'
-import { type Db, openDatabase } from '../../src/platform/database/db.ts'
-import { localKeks, openKeyring } from '../../src/platform/encryption/encryption.ts'
-import { createLog } from '../../src/platform/observability/log.ts'
-import { createMetrics } from '../../src/programs/metrics.ts'
-import { createLinkVault } from '../../src/supply/gift-link.ts'
-import { randomOf } from '../random.ts'
-import { type Lane, runSchedule, ScheduleFailed } from './schedule.ts'
-import { startSimulatedSuppliers } from './suppliers.ts'
+import type { Db } from '../../src/platform/database/db.ts'
+import { type Random, randomOf } from '../random.ts'
+import { ScheduleFailed } from './schedule-failed.ts'
+
+/** What is simulated. */
+export interface Simulation<Lane extends { readonly admin: Db }> {
+  openLane(database: ProvisionedDatabase): Promise<{ lane: Lane; close(): Promise<void> }>
+  /** The nth schedule; it throws ScheduleFailed. */
+  runSchedule(lane: Lane, n: number, random: Random): Promise<void>
+}
 
 export interface ScheduleRun {
   readonly schedules: number
@@ -26,13 +26,15 @@ export interface ScheduleRun {
 const BATCH = 100
 /** Between two checks of all rules, which read whole tables. What breaks a rule stays, so the next check finds it. */
 const CHECK_EVERY = 20
-const BALANCE_CENTS = 100_000_000
 
 /**
  * Runs seeded schedules, several lanes side by side, each on databases of its own. Fails with the seed and the steps of the first schedule
- * after which the suppliers' records, ours and the rules do not agree.
+ * that leaves something it does not allow, or violates a rule.
  */
-export async function runSchedules(run: ScheduleRun): Promise<void> {
+export async function runSchedules<Lane extends { readonly admin: Db }>(
+  { openLane, runSchedule }: Simulation<Lane>,
+  run: ScheduleRun,
+): Promise<void> {
   const rules = await readRules(INVARIANTS)
   let next = 0
   let done = 0
@@ -88,54 +90,4 @@ export async function runSchedules(run: ScheduleRun): Promise<void> {
 
 class RuleViolated extends Error {
   override readonly name = 'RuleViolated'
-}
-
-const log = createLog('silent')
-const metrics = createMetrics('test')
-
-function open(url: string): Db {
-  return openDatabase(
-    {
-      url,
-      application_name: 'schedules',
-      connectionsMax: 4,
-      connectMsMax: 30_000,
-      statementMsMax: 30_000,
-      lockMsMax: 10_000,
-      namedStatements: true,
-    },
-    () => {},
-  )
-}
-
-async function openLane({
-  processUrls,
-}: ProvisionedDatabase): Promise<{ lane: Lane; close(): Promise<void> }> {
-  const worker = open(processUrls.worker)
-  const admin = open(processUrls.operator)
-  const keyring = openKeyring(localKeks(new Map([['test', randomBytes(32)]]), 'test'))
-  let aheadMs = 0
-  const clock = {
-    nowMs: () => Date.now() + aheadMs,
-    advance(ms: number) {
-      aheadMs += ms
-    },
-  }
-  const vault = createLinkVault(worker, keyring)
-  await vault.open()
-  const silent = { announce: async () => {} } as never
-  const operator = createOperator(
-    { db: admin, keyring, clock, cell: 'c1', admission: async () => silent },
-    'schedules',
-  )
-  const { id: account_id } = await operator.createAccount('Schedules')
-  await operator.fundAccount(account_id, { amount_cents: BALANCE_CENTS, reference: 'opening' })
-  const suppliers = await startSimulatedSuppliers()
-  return {
-    lane: { db: worker, admin, keyring, vault, clock, log, metrics, operator, account_id, suppliers },
-    async close() {
-      await suppliers.close()
-      await Promise.all([worker.close(), admin.close()])
-    },
-  }
 }

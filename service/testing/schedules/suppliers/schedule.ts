@@ -1,9 +1,10 @@
-import type { Operator } from '../../src/operations/operator.ts'
-import { type Db, sql } from '../../src/platform/database/db.ts'
-import { Refusal } from '../../src/platform/trouble.ts'
-import { requestId } from '../../src/supply/obligation.ts'
-import { itemOf, putItems } from '../items.ts'
-import type { Random } from '../random.ts'
+import type { Operator } from '../../../src/operations/operator.ts'
+import { type Db, sql } from '../../../src/platform/database/db.ts'
+import { Refusal } from '../../../src/platform/trouble.ts'
+import { requestId } from '../../../src/supply/obligation.ts'
+import { itemOf, putItems } from '../../items.ts'
+import type { Random } from '../../random.ts'
+import { ScheduleFailed } from '../schedule-failed.ts'
 import type { SimulatedSupplier, startSimulatedSuppliers } from './suppliers.ts'
 import { type Death, startSimulatedWorker, type WorkerDeps } from './worker.ts'
 
@@ -14,11 +15,6 @@ export interface Lane extends Omit<WorkerDeps, 'clock'> {
   readonly operator: Operator
   readonly account_id: string
   readonly suppliers: Awaited<ReturnType<typeof startSimulatedSuppliers>>
-}
-
-/** A schedule that went wrong: what is wrong, and every step before it. */
-export class ScheduleFailed extends Error {
-  override readonly name = 'ScheduleFailed'
 }
 
 const STEPS_MAX = 16
