@@ -33,6 +33,8 @@ export const FULL_ONLY: Readonly<Record<string, string>> = {
     'rarer ways to sign in; dashboard.test.ts signs in by password and app and by passkey',
   'tests/engines/database-waits.test.ts':
     'waits for deadlines of 10 s; postgres-loss.test.ts kills the server',
+  'tests/faults/faults.test.ts':
+    'two minutes of random faults; the kills of orders/ and the losses of engines/ are the same faults one by one',
   'tests/installing/dev.test.ts':
     'makes the whole demo three times; five-minutes.test.ts is the page that newcomers follow',
   'tests/documentation/docs-portal.test.ts': 'builds the portal; docs.test.ts runs the code on its pages',

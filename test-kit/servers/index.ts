@@ -1,4 +1,6 @@
 export { findPostgres } from './binaries.ts'
+export { makeSlowDisk, type SlowDisk } from './disks/slow-disk.ts'
+export { fillDisk, mountSmallDisk, type SmallDisk } from './disks/small-disk.ts'
 export { type KeptFolders, keptFolders } from './kept-folders.ts'
 export type { Certificate } from './network/authority.ts'
 export { createAuthority } from './network/authority.ts'
@@ -21,5 +23,5 @@ export { closedFolderOn, findServiceUser, temporaryParent } from './postgres/ser
 export { endWithParent, makeTemporaryFolder, removeTemporaryFolder } from './processes/managed-child.ts'
 export { findNpm, type Npm } from './processes/npm.ts'
 export { PROCESSES } from './processes/process-facts.ts'
-export { descendantsOf, isAlive } from './processes/process-tree.ts'
+export { descendantsOf, isAlive, send } from './processes/process-tree.ts'
 export { until } from './until.ts'

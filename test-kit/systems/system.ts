@@ -35,6 +35,7 @@ export interface SystemOptions {
   /** Where PostgreSQL keeps its data, instead of a folder of its own. */
   readonly postgresDir?: string
   readonly postgresSettings?: Settings
+  readonly postgresEnv?: Settings
   /** Uses the database of another system and leaves it running: most of a start is making a database. */
   readonly sharing?: System | undefined
   /** A PostgreSQL that is running already and is left running, for several systems on one server. Its database is made, not copied. */
@@ -174,11 +175,17 @@ async function databaseOn(postgres: Postgres, name: string) {
   return { postgres, database: await migratedDatabase(postgres, name), name }
 }
 
-async function startPrepared({ durable = false, postgresDir, postgresSettings = {} }: SystemOptions) {
+async function startPrepared({
+  durable = false,
+  postgresDir,
+  postgresSettings = {},
+  postgresEnv = {},
+}: SystemOptions) {
   const prepared = await preparedDatabase()
   const postgres = await startPostgres({
     durable,
     settings: postgresSettings,
+    env: postgresEnv,
     copyOf: prepared.dir,
     ...(postgresDir && { dir: postgresDir }),
   })

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { blocksOf } from '@shopwire/test-kit/pages/runbook'
@@ -8,7 +7,7 @@ import { newOrder } from '@shopwire/test-kit/people/buyer'
 import { startHaproxy } from '@shopwire/test-kit/proxies/haproxy'
 import { connect } from '@shopwire/test-kit/requests/connection'
 import { requestBytes, sign } from '@shopwire/test-kit/requests/signed-request'
-import { createAuthority, findPostgres, until } from '@shopwire/test-kit/servers'
+import { createAuthority, fillDisk, findPostgres, mountSmallDisk, until } from '@shopwire/test-kit/servers'
 import { openShop } from '@shopwire/test-kit/shops/shop'
 import { ageMemory, limitless, readMetric, startSystem } from '@shopwire/test-kit/systems'
 import { expect, onTestFinished, test } from 'vitest'
@@ -24,8 +23,10 @@ test('threat 11: a full disk is reported by /readyz, /status, log and metric wit
   skip,
   annotate,
 }) => {
-  const disk = await mountSmallDisk()
-  if (disk === undefined) return skip('a small file system cannot be mounted here')
+  const mounted = await mountSmallDisk(DISK)
+  if (!mounted) return skip('a small file system cannot be mounted here')
+  onTestFinished(mounted.remove)
+  const disk = mounted.folder
   const system = await startSystem({
     admission: 'redis',
     settings: limitless,
@@ -64,7 +65,7 @@ test('threat 11: a full disk is reported by /readyz, /status, log and metric wit
   expect(await readyz()).toBe('200 ok\n')
 
   const filler = join(disk, 'filler')
-  await fill(filler)
+  await fillDisk(filler)
   let [bought, refused] = [0, 0]
   while (refused === 0 && bought < ORDERS_MAX) {
     const answer = await place()
@@ -130,30 +131,3 @@ test('threat 11: a full disk is reported by /readyz, /status, log and metric wit
 })
 
 /** A disk of its own, or undefined where nothing may be mounted. */
-async function mountSmallDisk(): Promise<string | undefined> {
-  const folder = await mkdtemp(join(tmpdir(), 'shopwire-disk-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  await chmod(folder, 0o755)
-  try {
-    await run('mount', ['-t', 'tmpfs', '-o', `size=${DISK},mode=0755`, 'shopwire-test', folder])
-  } catch {
-    return undefined
-  }
-  onTestFinished(async () => void (await run('umount', ['--lazy', folder])))
-  return folder
-}
-
-/** Until not one more byte fits. */
-async function fill(path: string): Promise<void> {
-  for (const blockBytes of [1 << 20, 4096]) {
-    const block = Buffer.alloc(blockBytes, 1)
-    for (;;) {
-      try {
-        await writeFile(path, block, { flag: 'a' })
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOSPC') break
-        throw error
-      }
-    }
-  }
-}

@@ -1,8 +1,9 @@
 import { parseArgs } from 'node:util'
 import { type FaultOptions, runFaults } from './faults.ts'
+import { KINDS } from './kinds.ts'
 
-const USAGE =
-  'usage: npm run faults -- --seconds 60 --seed 1 [--orders 1000000] [--accounts 5000] [--every 20] [--admission redis|postgres] [--no-worker]\n'
+const USAGE = `usage: npm run faults -- --seconds 60 --seed 1 [--runs 1] [--kinds ${Object.keys(KINDS).join(',')}] [--orders 1000000] [--accounts 5000] [--every 5] [--admission redis|postgres] [--no-worker]
+Each run has the next seed. Slow and full disks need root on Linux, and a C compiler.\n`
 
 const { values } = parseArgs({
   allowNegative: true,
@@ -11,21 +12,32 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     orders: { type: 'string', default: '1000000' },
     accounts: { type: 'string', default: '200' },
-    every: { type: 'string', default: '20' },
+    every: { type: 'string', default: '5' },
+    runs: { type: 'string', default: '1' },
+    kinds: { type: 'string', default: Object.keys(KINDS).join(',') },
     admission: { type: 'string', default: 'redis' },
     worker: { type: 'boolean', default: true },
   },
 })
 const options = readOptions()
-if (!options) {
+const runs = Number(values.runs)
+if (!options || !Number.isInteger(runs) || runs < 1) {
   process.stderr.write(USAGE)
   process.exit(2)
 }
 try {
-  const report = await runFaults(options, (line) => process.stdout.write(`${line}\n`))
-  for (const line of report.wrong) process.stderr.write(`WRONG: ${line}\n`)
-  process.stdout.write(`${JSON.stringify({ faults: 'orders', ...report, wrong: report.wrong.length })}\n`)
-  process.exitCode = report.wrong.length > 0 ? 1 : 0
+  for (let run = 0; run < runs; run += 1) {
+    const seed = options.seed + run
+    const report = await runFaults({ ...options, seed }, (line) => process.stdout.write(`${line}\n`))
+    for (const line of report.wrong) process.stderr.write(`WRONG: ${line}\n`)
+    process.stdout.write(`${JSON.stringify({ faults: 'orders', ...report, wrong: report.wrong.length })}\n`)
+    if (report.wrong.length === 0) continue
+    process.stderr.write(
+      `again: npm run faults -- ${process.argv.slice(2).join(' ')} --seed ${seed} --runs 1\n`,
+    )
+    process.exitCode = 1
+    break
+  }
 } catch (error) {
   process.stderr.write(`faults: ${(error as Error).stack}\n`)
   process.exit(1)
@@ -42,5 +54,7 @@ function readOptions(): FaultOptions | undefined {
   ].map(Number) as [number, number, number, number, number]
   if (![seconds, seed, orders, accounts, every].every((n) => Number.isInteger(n) && n > 0)) return undefined
   if (admission !== 'redis' && admission !== 'postgres') return undefined
-  return { seconds, seed, orders, accounts, every, admission, worker: values.worker }
+  const kinds = values.kinds.split(',')
+  if (!kinds.every((name) => KINDS[name])) return undefined
+  return { seconds, seed, orders, accounts, every, kinds, admission, worker: values.worker }
 }

@@ -38,6 +38,8 @@ export interface PostgresOptions {
   libraries?: string
   /** A file that libfaketime reads: how far the server's clock is from the right one, such as `+86400`; whenever the file changes. */
   clockFile?: string
+  /** Of its process, beside what it needs itself. */
+  env?: Readonly<Record<string, string>>
   /** A folder of locales made by `localedef`, for a server with messages in a language that is not installed. */
   locales?: string
 }
@@ -68,6 +70,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     bin: options.bin ?? findPostgres(),
     env: {
       ...environment(options.libraries, options.locales),
+      ...options.env,
       ...(options.clockFile !== undefined && fakeClock(options.clockFile)),
     },
   }
