@@ -37,8 +37,8 @@ export async function runDoctor(
     settingFiles: settingFiles(env),
     machine: readMachineFacts,
     certificateDaysLeft: (url: URL) => certificateDaysLeft(url, nowMs),
-    statusOf: async (url: string) =>
-      (await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX) })).status,
+    statusOf: async (url: string) => (await get(url)).status,
+    jsonOf: async (url: string) => (await get(url)).json(),
   }
   const config = loadOrProblems(env)
   if ('problems' in config)
@@ -60,7 +60,9 @@ function loadOrProblems(env: Environment | undefined): Config | ConfigError {
   }
 }
 
-type Parts = Omit<Installation, 'settingFiles' | 'machine' | 'certificateDaysLeft' | 'statusOf'>
+const get = (url: string) => fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX) })
+
+type Parts = Omit<Installation, 'settingFiles' | 'machine' | 'certificateDaysLeft' | 'statusOf' | 'jsonOf'>
 
 function unknown(settingsProblems: readonly string[]): Parts {
   const notKnown = () => {

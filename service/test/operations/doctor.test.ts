@@ -64,6 +64,12 @@ test('a sound installation has no item that failed, and warnings of nothing but 
   expect(new Set(results.map(({ id }) => id)).size).toBe(results.length)
 })
 
+test('Patroni as deploy/ha configures it, of a release without the fault, is in order; without its address nothing is asked', async () => {
+  const stateWith = async (how: Partial<Plant>) => named(await examine(how), 'patroni').state
+  expect(await stateWith(patroni('4.0.4', { synchronous_mode: 'quorum' }))).toBe('ok')
+  expect(await stateWith({})).toBe('not_applicable')
+})
+
 /** One thing that is wrong, which item notices, and what it says about it. */
 interface Plant {
   readonly item: string
@@ -75,6 +81,18 @@ interface Plant {
   readonly undo?: readonly string[]
   readonly nowMs?: () => number
   readonly replaced?: Partial<Installation>
+}
+
+/** As its REST address answers, when it is configured as in deploy/ha, but for `changed`. */
+function patroni(version: string, changed: object): Pick<Plant, 'env' | 'replaced'> {
+  const config = { synchronous_mode: true, synchronous_mode_strict: true, failsafe_mode: true, ...changed }
+  return {
+    env: () => ({ SHOPWIRE_PATRONI_URL: 'http://patroni.example:8008/' }),
+    replaced: {
+      jsonOf: async (url) =>
+        url === 'http://patroni.example:8008/patroni' ? { state: 'running', patroni: { version } } : config,
+    },
+  }
 }
 
 const elsewhere = (url: string, host: string, query = '') => {
@@ -387,6 +405,47 @@ const PLANTS: readonly Plant[] = [
     found: /ECONNREFUSED/,
     fix: /SHOPWIRE_ALERTMANAGER_URL=/,
     env: () => ({ SHOPWIRE_ALERTMANAGER_URL: 'http://127.0.0.1:5' }),
+  },
+  {
+    item: 'failover-policy',
+    state: 'warning',
+    found: /no commit waits for a standby/,
+    fix: /recover policy --failover ask/,
+    sql: [`update database_identity set failover = 'synchronous'`],
+    undo: [`update database_identity set failover = 'ask'`],
+  },
+  {
+    item: 'patroni',
+    found: /Patroni does not answer: ECONNREFUSED/,
+    fix: /Patroni 3\.0\.3/,
+    env: () => ({ SHOPWIRE_PATRONI_URL: 'http://127.0.0.1:5' }),
+  },
+  {
+    item: 'patroni',
+    state: 'warning',
+    found: /orders are lost when a paused primary returns, unless patroni-3\.0\.2\.patch/,
+    fix: /Patroni 3\.0\.3/,
+    ...patroni('3.0.2', {}),
+  },
+  {
+    item: 'patroni',
+    found: /Patroni 3\.0\.1/,
+    fix: /Patroni 3\.0\.3/,
+    ...patroni('3.0.1', {}),
+  },
+  {
+    item: 'patroni',
+    state: 'warning',
+    found: /synchronous_mode_strict: not true/,
+    fix: /patronictl edit-config/,
+    ...patroni('4.0.4', { synchronous_mode_strict: false }),
+  },
+  {
+    item: 'patroni',
+    state: 'warning',
+    found: /failsafe_mode: not true/,
+    fix: /patronictl edit-config/,
+    ...patroni('4.0.4', { failsafe_mode: undefined }),
   },
   {
     item: 'database-confirmed',

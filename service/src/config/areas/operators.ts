@@ -32,4 +32,10 @@ export const operatorSettings = {
     .url({ protocol: /^https?$/ })
     .optional()
     .describe('for shopwire-admin doctor: the Alertmanager that gets the alerts, to see whether it is ready'),
+  SHOPWIRE_PATRONI_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe(
+      'for shopwire-admin doctor: the REST address of Patroni on any node, to see whether a failover is safe',
+    ),
 }

@@ -53,6 +53,8 @@ export interface Installation {
   certificateDaysLeft(url: URL): Promise<number>
   /** The status of the response to a GET. */
   statusOf(url: string): Promise<number>
+  /** The JSON in it. */
+  jsonOf(url: string): Promise<unknown>
   /** Signs in to the mail server and sends nothing. */
   tryMail(url: string): Promise<void>
 }
@@ -66,3 +68,9 @@ export const ok = (found: string): Outcome => ({ state: 'ok', found })
 export const warning = (found: string): Outcome => ({ state: 'warning', found })
 export const failed = (found: string): Outcome => ({ state: 'failed', found })
 export const notApplicable = (found: string): Outcome => ({ state: 'not_applicable', found })
+
+/** A code if there is one: messages of libraries may contain an address with its password. */
+export function reasonOf(error: unknown): string {
+  const { code, cause, message } = error as { code?: string; cause?: { code?: string }; message: string }
+  return code ?? cause?.code ?? message
+}

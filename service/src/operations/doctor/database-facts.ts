@@ -16,9 +16,9 @@ export interface DatabaseFacts {
   readonly may_read_store: boolean
   /** Visible only to a superuser; null without that right. */
   readonly data_directory: string | null
-  /** Settings that `alter role` or `alter database` gives to our roles; no role: to all sessions of this database. */
   /** Of the processes and of the operator's command. */
   readonly logins: readonly string[]
+  /** Settings that `alter role` or `alter database` gives to our roles; no role: to all sessions of this database. */
   readonly role_settings: readonly {
     readonly role: string | null
     readonly name: string

@@ -1,5 +1,6 @@
 import { type Check, type CheckState, GROUPS, type Installation, NotKnown, type Outcome } from './check.ts'
 import { DATABASE_CHECKS } from './database-checks.ts'
+import { PATRONI_CHECK } from './patroni-check.ts'
 import { SETTING_CHECKS } from './setting-checks.ts'
 import { STORE_CHECKS } from './store-checks.ts'
 
@@ -12,9 +13,12 @@ export interface CheckResult extends Omit<Check, 'examine'> {
 }
 
 /** The production checklist, by group. */
-export const CHECKS: readonly Check[] = [...SETTING_CHECKS, ...DATABASE_CHECKS, ...STORE_CHECKS].toSorted(
-  (a, b) => GROUPS.indexOf(a.group) - GROUPS.indexOf(b.group),
-)
+export const CHECKS: readonly Check[] = [
+  ...SETTING_CHECKS,
+  ...DATABASE_CHECKS,
+  PATRONI_CHECK,
+  ...STORE_CHECKS,
+].toSorted((a, b) => GROUPS.indexOf(a.group) - GROUPS.indexOf(b.group))
 
 /** Runs the checklist, or one item of it. It changes nothing, and a failing check does not stop the others. */
 export function diagnose(about: Installation, only?: string): Promise<CheckResult[]> {

@@ -1,6 +1,6 @@
 import { isLocalHost } from '../../platform/process/local-host.ts'
 import { problemsOf, readBackupStatus } from '../backup-status.ts'
-import { type Check, failed, NotKnown, notApplicable, ok, warning } from './check.ts'
+import { type Check, failed, NotKnown, notApplicable, ok, reasonOf, warning } from './check.ts'
 import { describeAge } from './database-checks.ts'
 
 const OFFSET_MS_WARNED = 1_000
@@ -63,6 +63,20 @@ export const STORE_CHECKS: readonly Check[] = [
       return journal_id === null
         ? warning(`${path} is set, but no worker has started a journal there`)
         : ok(path)
+    },
+  },
+  {
+    id: 'failover-policy',
+    group: 'Store',
+    title: 'A store that is to resume by itself after a failover can',
+    why: 'It needs a journal, and commits that wait for a standby; otherwise an operator opens it, as if nothing had been allowed.',
+    fix: 'The items "journal" and "synchronous-standby", or: shopwire-admin recover policy --failover ask',
+    async examine(about) {
+      const { failover, journal_id } = await about.store()
+      if (failover === 'ask') return notApplicable('an operator opens the store after every failover')
+      if (journal_id === null) return warning('there is no journal')
+      const { synchronous_standby_names } = (await about.database()).settings
+      return synchronous_standby_names === '' ? warning('no commit waits for a standby') : ok('it can')
     },
   },
   {
@@ -377,9 +391,3 @@ export const STORE_CHECKS: readonly Check[] = [
 
 /** Debian's default, for a login that may not query the server. */
 const debianFolder = (version: number) => `/var/lib/postgresql/${Math.floor(version / 10_000)}/main`
-
-/** A code if there is one: messages of libraries may contain an address with its password. */
-function reasonOf(error: unknown): string {
-  const { code, cause, message } = error as { code?: string; cause?: { code?: string }; message: string }
-  return code ?? cause?.code ?? message
-}

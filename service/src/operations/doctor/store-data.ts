@@ -1,4 +1,4 @@
-import { readDatabaseState } from '../../platform/database/database-identity.ts'
+import { type FailoverPolicy, readDatabaseState } from '../../platform/database/database-identity.ts'
 import { type Queryable, sql } from '../../platform/database/db.ts'
 import { readWorkers } from '../../platform/jobs/worker-heartbeats.ts'
 import { MAIL_QUEUE } from '../../platform/outbound/mail-queue.ts'
@@ -7,6 +7,7 @@ import { MAIL_QUEUE } from '../../platform/outbound/mail-queue.ts'
 export interface StoreData {
   readonly is_confirmed: boolean
   readonly journal_id: string | null
+  readonly failover: FailoverPolicy
   readonly workers: { readonly alive: number; readonly last_seen_s: number | null }
   readonly is_open: boolean
   readonly closed_reason: string | null
@@ -22,7 +23,7 @@ export async function readStoreData(db: Queryable): Promise<StoreData> {
   const [state, workers, row] = await Promise.all([
     readDatabaseState(db),
     readWorkers(db),
-    db.one<Omit<StoreData, 'is_confirmed' | 'journal_id' | 'workers'>>(sql`
+    db.one<Omit<StoreData, 'is_confirmed' | 'journal_id' | 'failover' | 'workers'>>(sql`
       select store_is_open() as is_open, s.reason as closed_reason,
              extract(epoch from clock_timestamp() - v.finished_at)::float8 as verified_s_ago,
              coalesce(v.violated, 0) as rules_violated,
@@ -45,5 +46,6 @@ export async function readStoreData(db: Queryable): Promise<StoreData> {
                             order by id desc
                             limit 1) v on true`),
   ])
-  return { is_confirmed: state.is_confirmed, journal_id: state.journal_id, workers, ...row }
+  const { is_confirmed, journal_id, failover } = state
+  return { is_confirmed, journal_id, failover, workers, ...row }
 }

@@ -125,7 +125,7 @@ async function openWorld(
   const workers = [newWorker(), newWorker()]
   const purchases: Purchase[] = []
   const suspended = new Set<string>()
-  let standing: Process | undefined
+  let paused: Process | undefined
   let faults = 0
   let links = 0
   let references = 0
@@ -223,18 +223,18 @@ async function openWorld(
   }
 
   async function meanwhile<P extends Process>(held: P, team: P[], work: (process: P) => Promise<void>) {
-    standing = held
+    paused = held
     const other = team.find((one) => one !== held)
     if (other) await work(other)
     if (random.chance(0.2)) await tryStep(random.pick(['cancel', 'load the pool', 'change a price'] as const))
-    standing = undefined
+    paused = undefined
   }
 
   const asking = (count: number, choose: () => Purchase) => {
     const chosen = Array.from({ length: count }, choose)
     return withFault(apis, API_USES_MAX, newApi, async (api) => {
       // Most of the same moment arrive at one process, and so in one batch; none at one that stands still.
-      const anywhere = apis.filter((one) => one === api || one !== standing)
+      const anywhere = apis.filter((one) => one === api || one !== paused)
       await Promise.all(
         chosen.map((purchase) => ask(random.chance(0.8) ? api : random.pick(anywhere), purchase)),
       )
