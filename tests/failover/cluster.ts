@@ -1,19 +1,17 @@
 import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { openSync } from 'node:fs'
-import { chown, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chown, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { findPostgres, type Postgres, until } from '@shopwire/test-kit/servers'
+import { findPostgres, makeSlowDisk, type Postgres, type SlowDisk, until } from '@shopwire/test-kit/servers'
 import pg from 'pg'
 
 /** Three nodes, each with etcd, Patroni and PostgreSQL in a network of its own, and HAProxy before them, as deploy/ha configures them. */
 export interface Cluster {
   /** At HAProxy, wherever the primary is. Start and stop are Patroni's. */
   readonly postgres: Postgres
-  /** Of PgBouncer in front of HAProxy; undefined without it. */
-  readonly poolerPort: number | undefined
   readonly folder: string
   /** Starts what is missing of a node. */
   startNode(n: number): Promise<void>
@@ -30,6 +28,8 @@ export interface Cluster {
   switchOver(): Promise<void>
   /** Of PostgreSQL's data of a node, on a file system of its own. */
   dataOf(n: number): string
+  /** Every flush on this node takes so many milliseconds longer. */
+  slowDown(n: number, ms: number): Promise<void>
   stop(): Promise<void>
 }
 
@@ -37,14 +37,12 @@ export interface ClusterOptions {
   /** As Debian 12 ships it: a primary that was paused comes back as one. */
   readonly isPatroniUnpatched: boolean
   readonly isSynchronous: boolean
-  readonly isPooled: boolean
 }
 
 export const NODES = [1, 2, 3] as const
 const HA = new URL('../../deploy/ha/', import.meta.url)
 const GATEWAY = '10.77.0.1'
 const PORT = 5_000
-const POOLER_PORT = 6_432
 /** Memory: a disk that is shared with the load generator would decide the times. */
 const DATA_SIZE = '1500m'
 const START_MS_MAX = 90_000
@@ -60,6 +58,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const { uid, gid } = await postgresUser()
   const library = await patroniLibrary(folder, options)
   const dataOf = (n: number) => join(folder, `node${n}`, 'data')
+  const disks = new Map<number, SlowDisk>()
   const url = (user: string, secret: string, database: string) =>
     `postgres://${user}:${secret}@127.0.0.1:${PORT}/${database}`
   const superuserUrl = url('postgres', password, 'postgres')
@@ -68,7 +67,6 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   for (const n of NODES) await prepareNode(n)
   for (const n of NODES) await startNode(n)
   await startProxy()
-  if (options.isPooled) await startPooler()
 
   async function prepareNode(n: number) {
     const home = join(folder, `node${n}`)
@@ -81,6 +79,10 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
       'tmpfs',
       join(home, 'data'),
     ])
+    const disk = await makeSlowDisk()
+    if (!disk) throw new Error('there is no C compiler: apt-get install gcc')
+    disks.set(n, disk)
+    await linkPrograms(join(home, 'bin'), disk)
     for (const file of ['etcd.env', 'patroni.yml']) {
       const text = await readFile(new URL(file, HA), 'utf8')
       await writeFile(join(home, file), adapted(file, asNode(text, n), home, options))
@@ -142,23 +144,6 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     )
   }
 
-  async function startPooler() {
-    const list = join(folder, 'userlist.txt')
-    const config = join(folder, 'pgbouncer.ini')
-    const text = await readFile(new URL('pgbouncer.ini', HA), 'utf8')
-    await writeFile(config, text.replace('/etc/pgbouncer/userlist.txt', list))
-    await writeFile(list, '')
-    await chown(list, uid, gid)
-    const log = openSync(join(folder, 'pgbouncer.log'), 'a')
-    spawn(
-      'setpriv',
-      ['--pdeathsig=KILL', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', 'pgbouncer', config],
-      {
-        stdio: ['ignore', log, log],
-      },
-    ).unref()
-  }
-
   async function query<Row extends object>(
     text: string,
     msMax = 10_000,
@@ -191,7 +176,6 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
 
   return {
     postgres: atProxy({ superuserUrl, url, folder }),
-    poolerPort: options.isPooled ? POOLER_PORT : undefined,
     folder,
     startNode,
     leader,
@@ -213,6 +197,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
         () => `two standbys do not follow; see ${folder}`,
       )),
     cut: async (n) => void (await run('ip', ['link', 'set', `v${n}`, 'down'])),
+    slowDown: async (n, ms) => disks.get(n)?.slowDown(ms),
     mend: async (n) => void (await run('ip', ['link', 'set', `v${n}`, 'up'])),
     async switchOver() {
       const config = join(folder, 'node1', 'patroni.yml')
@@ -223,6 +208,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     async stop() {
       for (const n of NODES) for (const { pid } of await processesOf(n)) kill(pid, 'SIGKILL')
       for (const n of NODES) await run('umount', ['--lazy', dataOf(n)])
+      for (const disk of disks.values()) await disk.remove()
       await rm(folder, { recursive: true, force: true })
     },
   }
@@ -280,7 +266,7 @@ const asNode = (text: string, n: number) =>
 function adapted(file: string, text: string, home: string, { isSynchronous }: ClusterOptions): string {
   if (file !== 'patroni.yml') return text
   const own = text
-    .replace('/usr/lib/postgresql/15/bin', findPostgres())
+    .replace('/usr/lib/postgresql/15/bin', join(home, 'bin'))
     .replace('/var/lib/postgresql/15/main', join(home, 'data', 'main'))
     // Small machines: a gigabyte of WAL does not fit into a node's memory.
     .replace(
@@ -293,6 +279,20 @@ function adapted(file: string, text: string, home: string, { isSynchronous }: Cl
     : own
         .replace('synchronous_mode: true', 'synchronous_mode: false')
         .replace('synchronous_mode_strict: true', 'synchronous_mode_strict: false')
+}
+
+/** PostgreSQL's programs, of which the server has a disk that can become slow: Patroni passes no environment on. */
+async function linkPrograms(bin: string, { env }: SlowDisk): Promise<void> {
+  await mkdir(bin)
+  const installed = findPostgres()
+  for (const name of await readdir(installed)) await symlink(join(installed, name), join(bin, name))
+  const settings = Object.entries(env).map(([name, value]) => `${name}='${value}'`)
+  await rm(join(bin, 'postgres'))
+  await writeFile(
+    join(bin, 'postgres'),
+    `#!/bin/sh\n${settings.join(' ')} exec ${join(installed, 'postgres')} "$@"\n`,
+    { mode: 0o755 },
+  )
 }
 
 async function postgresUser() {

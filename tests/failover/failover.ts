@@ -3,14 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BASE_PATH } from '@shopwire/contract'
+import { type Pgbouncer, startPgbouncer } from '@shopwire/test-kit/proxies/pgbouncer'
 import { type PublicReceiver, startPublicReceiver } from '@shopwire/test-kit/receivers/webhook-receiver'
 import { type Key, signedHeaders } from '@shopwire/test-kit/requests/signed-request'
 import { changeUrls, until } from '@shopwire/test-kit/servers'
 import { limitless, newItem, newLinks, type System, startSystem } from '@shopwire/test-kit/systems'
-import { type Account, startBuying } from '../faults/buying.ts'
+import { type Account, type Bought, startBuying } from '../faults/buying.ts'
 import { compareWithDatabase, makeAccounts, violationsIn } from '../faults/faults.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 import { FAULTS } from './faults.ts'
+import { type Sentinels, startSentinels } from './sentinels.ts'
 
 export interface FailoverOptions {
   readonly rounds: number
@@ -21,6 +23,8 @@ export interface FailoverOptions {
   readonly accounts: number
   readonly isSynchronous: boolean
   readonly isPooled: boolean
+  /** Redis with sentinels for admission, instead of PostgreSQL. */
+  readonly hasRedis: boolean
   readonly isPatroniUnpatched: boolean
 }
 
@@ -34,8 +38,12 @@ export interface Round {
   readonly gap_s: number
   readonly by: 'itself' | 'operator'
   readonly promotions: number
+  /** From the end of the fault until the store closed, when the former primary came back as one and it had to. */
+  readonly closed_s: number | null
   readonly seen: Readonly<Record<string, number>>
+  /** Orders that a caller was told of and that are gone, and how many of them the recovery has not named. */
   readonly lost: number
+  readonly unnamed: number
   readonly webhooks_missing: number
   readonly webhooks_repeated: number
   readonly wrong: readonly string[]
@@ -47,6 +55,9 @@ const AFTER_MS = 6_000
 const RESUMED_MS_MAX = 90_000
 const HEALTHY_MS_MAX = 180_000
 const WEBHOOKS_MS_MAX = 120_000
+const LOOK_MS_MAX = 1_000
+/** A paused machine that comes back needs some seconds to take the cluster back. */
+const CLOSED_MS_MAX = 40_000
 const EVENTS = ['order.accepted', 'order.delivered'] as const
 /** A round sells for about as long; the pool must last. */
 const ROUND_S = 60
@@ -56,10 +67,11 @@ export async function runFailover(options: FailoverOptions, say: (line: string) 
   say('starting three nodes with etcd, Patroni and PostgreSQL, and HAProxy before them')
   const cluster = await startCluster(options)
   const receiver = await startPublicReceiver()
+  const redis = options.hasRedis ? await startSentinels() : undefined
   const journal = await mkdtemp(join(tmpdir(), 'shopwire-journal-'))
   try {
     await cluster.untilHealthy(HEALTHY_MS_MAX)
-    const store = await openStore(cluster, receiver, journal, options, say)
+    const store = await openStore({ cluster, receiver, redis, journal, options }, say)
     const rounds: Round[] = []
     for (let n = 0; n < options.rounds; n += 1) {
       const fault = options.faults[n % options.faults.length] as string
@@ -67,19 +79,28 @@ export async function runFailover(options: FailoverOptions, say: (line: string) 
       say(JSON.stringify(rounds.at(-1)))
     }
     await store.system.stop()
+    await store.pooler?.stop()
     return rounds
   } finally {
     await receiver.close()
+    await redis?.stop()
     await cluster.stop()
     await rm(journal, { recursive: true, force: true })
   }
 }
 
-interface Store {
+interface Around {
   readonly options: FailoverOptions
   readonly cluster: Cluster
-  readonly system: System
   readonly receiver: PublicReceiver
+  /** For the nonces, which are in PostgreSQL without it, and gone after a failover. */
+  readonly redis: Sentinels | undefined
+  readonly journal: string
+}
+
+interface Store extends Around {
+  readonly pooler: Pgbouncer | undefined
+  readonly system: System
   readonly origins: readonly string[]
   readonly accounts: readonly Account[]
   readonly item: string
@@ -87,13 +108,8 @@ interface Store {
   readonly orders: Map<string, string>
 }
 
-async function openStore(
-  cluster: Cluster,
-  receiver: PublicReceiver,
-  journal: string,
-  options: FailoverOptions,
-  say: (line: string) => void,
-): Promise<Store> {
+async function openStore(around: Around, say: (line: string) => void): Promise<Store> {
+  const { cluster, receiver, redis, journal, options } = around
   say('making the store')
   const system = await startSystem({
     admission: 'postgres',
@@ -102,19 +118,17 @@ async function openStore(
     settings: {
       ...limitless,
       ...receiver.settings,
+      ...redis?.settings,
       SHOPWIRE_JOURNAL: journal,
       SHOPWIRE_LOG_LEVEL: 'warn',
       ...(options.isPooled && { SHOPWIRE_DATABASE_NAMED_STATEMENTS: 'false' }),
     },
   })
-  const { poolerPort } = cluster
-  if (poolerPort !== undefined) {
-    const pooled = changeUrls(
-      system.database,
-      (url) => Object.assign(new URL(url), { port: String(poolerPort) }).href,
-    )
+  const pooler = options.isPooled ? await startPgbouncer(cluster.postgres.superuserUrl) : undefined
+  if (pooler) {
     // Migrations hold a lock of their session, so the owner's URL leads around the pooler.
-    system.database = { ...pooled, ownerUrl: system.database.ownerUrl }
+    const { ownerUrl } = system.database
+    system.database = { ...changeUrls(system.database, pooler.url), ownerUrl }
   }
   if (options.isSynchronous) await system.admin('recover', 'policy', '--failover', 'synchronous')
   const accounts = await makeAccounts(system, options.accounts)
@@ -127,7 +141,7 @@ async function openStore(
   const origins = apis.map(({ port }) => `http://127.0.0.1:${port}`)
   for (const { account_id } of accounts)
     await setWebhook(origins[0] as string, await system.createKey(account_id), receiver.url)
-  return { options, cluster, system, receiver, origins, accounts, item: item.id, orders: new Map() }
+  return { ...around, pooler, system, origins, accounts, item: item.id, orders: new Map() }
 }
 
 async function setWebhook(origin: string, key: Key, url: string) {
@@ -139,7 +153,7 @@ async function setWebhook(origin: string, key: Key, url: string) {
 }
 
 async function runRound(store: Store, name: string, n: number, say: (line: string) => void): Promise<Round> {
-  const { cluster, system, receiver, options } = store
+  const { cluster, system, receiver, redis, options } = store
   const fault = FAULTS[name]
   if (!fault) throw new Error(`no fault ${name}`)
   await cluster.untilHealthy(HEALTHY_MS_MAX)
@@ -158,18 +172,26 @@ async function runRound(store: Store, name: string, n: number, say: (line: strin
   const before = await timelineOf(cluster)
   const hitMs = performance.now()
   say(`round ${n + 1}: ${fault.what}, node${primary}`)
-  const mend = await fault.hit(cluster, primary)
+  const mend = await fault.hit(cluster, primary, redis)
+  if (fault.lastsMs !== undefined) {
+    await sleep(fault.lastsMs)
+    await mend()
+  }
+  const mendedMs = performance.now()
   const { primaryMs, resumedMs, by } = await untilResumed(store, fault.isLoss ? before : undefined, () =>
-    buying.hasSoldSince(hitMs),
+    buying.hasSoldSince(fault.lastsMs === undefined ? hitMs : mendedMs),
   )
   await sleep(AFTER_MS)
-  await mend()
+  if (fault.lastsMs === undefined) await mend()
+  const closed_s = options.isPatroniUnpatched ? await closedAfter(store) : null
   await cluster.untilHealthy(HEALTHY_MS_MAX)
   const bought = await buying.stop()
-  for (const [key, id] of bought.orders) store.orders.set(key, id)
+  const missing = await missingOrders(store, bought.orders)
+  for (const [key, id] of bought.orders) if (!missing.ids.has(id)) store.orders.set(key, id)
   const compared = await compareWithDatabase(system.superuserUrl, store.orders)
   const violated = await violationsIn(system)
-  const hooks = await webhooksOf(receiver, [...bought.orders.values()])
+  const kept = [...bought.orders.values()].filter((id) => !missing.ids.has(id))
+  const hooks = await webhooksOf(receiver, kept)
   const times = bought.told.map(({ toldMs }) => toldMs).sort((a, b) => a - b)
   const seconds = (ms: number | undefined) => (ms === undefined ? null : Math.round((ms - hitMs) / 100) / 10)
   return {
@@ -180,10 +202,59 @@ async function runRound(store: Store, name: string, n: number, say: (line: strin
     gap_s: Math.round(Math.max(...times.slice(1).map((ms, k) => ms - (times[k] as number))) / 100) / 10,
     by,
     promotions: (await timelineOf(cluster)) - before,
+    closed_s,
     seen: bought.seen,
-    lost: compared.length,
+    lost: missing.ids.size,
+    unnamed: missing.unnamed,
     ...hooks,
     wrong: [...bought.wrong, ...compared, ...violated].slice(0, 10),
+  }
+}
+
+/** A former primary that takes the cluster back lacks what was sold meanwhile. The store notices, and an operator opens it. */
+async function closedAfter({ cluster, system }: Store): Promise<number | null> {
+  const mendedMs = performance.now()
+  const isClosed = async () => {
+    const [row] = await cluster
+      .query<{ is_open: boolean }>('select shopwire.database_is_confirmed() as is_open', LOOK_MS_MAX)
+      .catch(() => [])
+    return row?.is_open === false
+  }
+  const closedMs = await until(isClosed, CLOSED_MS_MAX, () => 'it stays open').then(
+    () => performance.now(),
+    () => undefined,
+  )
+  if (closedMs === undefined) return null
+  await until(
+    () => opened(system),
+    RESUMED_MS_MAX,
+    () => 'it cannot be opened',
+  )
+  return Math.round((closedMs - mendedMs) / 100) / 10
+}
+
+/** As the runbook says; false while the database does not let it. */
+async function opened(system: System): Promise<boolean> {
+  try {
+    await system.admin('recover', 'compare', '--apply')
+    const { database } = await system.admin('recover', 'status')
+    const { system_identifier, timeline } = database.present
+    await system.admin('recover', 'open', '--identity', `${system_identifier}/${timeline}`)
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function missingOrders({ cluster }: Store, orders: Bought['orders']) {
+  const rows = await cluster.query<{ id: string; is_named: boolean }>(
+    `select t.id, exists (select from shopwire.lost_orders l where l.order_id = t.id) as is_named
+       from unnest('{${[...orders.values()].join(',')}}'::text[]) as t (id)
+      where not exists (select from shopwire.orders o where o.id = t.id)`,
+  )
+  return {
+    ids: new Set(rows.map(({ id }) => id)),
+    unnamed: rows.filter(({ is_named }) => !is_named).length,
   }
 }
 
@@ -209,10 +280,11 @@ async function untilResumed(
   const patienceMs = options.isSynchronous ? RESUMED_MS_MAX : AFTER_MS
   await until(hasSold, patienceMs, () => 'nothing was sold').catch(async () => {
     by = 'operator'
-    await system.admin('recover', 'compare', '--apply')
-    const { database } = await system.admin('recover', 'status')
-    const { system_identifier, timeline } = database.present
-    await system.admin('recover', 'open', '--identity', `${system_identifier}/${timeline}`)
+    await until(
+      () => opened(system),
+      RESUMED_MS_MAX,
+      () => 'an operator could not open the store',
+    )
     await until(hasSold, RESUMED_MS_MAX, () => 'nothing was sold after an operator opened the store')
   })
   return { primaryMs, resumedMs: performance.now(), by }

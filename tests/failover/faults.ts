@@ -1,14 +1,18 @@
-import { rm, writeFile } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fillDisk } from '@shopwire/test-kit/servers'
 import { type Cluster, kill } from './cluster.ts'
+import type { Sentinels } from './sentinels.ts'
 
 /** A way to lose the primary, or what it depends on. */
 export interface Fault {
   readonly what: string
   /** Whether a standby has to take over. */
   readonly isLoss: boolean
+  /** After this it is mended, and the store has to sell again; without it the store has to sell before it is mended. */
+  readonly lastsMs?: number
   /** Returns when it has happened, and what ends it. */
-  hit(cluster: Cluster, primary: number): Promise<() => Promise<void>>
+  hit(cluster: Cluster, primary: number, redis: Sentinels | undefined): Promise<() => Promise<void>>
 }
 
 type Process = Awaited<ReturnType<Cluster['processesOf']>>[number]
@@ -19,6 +23,7 @@ async function signal(cluster: Cluster, n: number, name: NodeJS.Signals, wanted:
     for (const one of await cluster.processesOf(n)) if (wanted(one)) kill(one.pid, name)
 }
 
+const SLOW_MS = 1_500
 const everything = () => true
 const isPostgres = ({ name }: Process) => name.startsWith('postgres')
 
@@ -55,15 +60,12 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     },
   },
   'full-disk': {
-    what: 'the disk of the primary is full',
-    isLoss: true,
+    what: 'the disk of the primary is full for ten seconds',
+    isLoss: false,
+    lastsMs: 10_000,
     async hit(cluster, n) {
       const file = join(cluster.dataOf(n), 'filler')
-      const piece = Buffer.alloc(1_048_576)
-      for (let isFull = false; !isFull; )
-        await writeFile(file, piece, { flag: 'a' }).catch(() => {
-          isFull = true
-        })
+      await fillDisk(file)
       return () => rm(file, { force: true })
     },
   },
@@ -83,6 +85,23 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
         "select application_name as name from pg_stat_replication where sync_state = 'sync'",
       )
       return killNode(cluster, Number(row?.name.slice('node'.length)))
+    },
+  },
+  'slow-disk': {
+    what: 'every flush on the primary takes a second and a half longer, for fifteen seconds',
+    isLoss: false,
+    lastsMs: 15_000,
+    async hit(cluster, n) {
+      await cluster.slowDown(n, SLOW_MS)
+      return () => cluster.slowDown(n, 0)
+    },
+  },
+  'kill-redis': {
+    what: 'kill -9 of the Redis master, which its sentinels replace',
+    isLoss: false,
+    async hit(_cluster, _primary, redis) {
+      if (!redis) throw new Error('there is no Redis: --redis')
+      return redis.killMaster()
     },
   },
   none: { what: 'no fault', isLoss: false, hit: async () => nothing },

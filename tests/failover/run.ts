@@ -8,8 +8,8 @@ import {
 import { type FailoverOptions, runFailover } from './failover.ts'
 import { FAULTS } from './faults.ts'
 
-const USAGE = `usage: npm run failover -- [--rounds 5] [--faults ${Object.keys(FAULTS).join(',')}] [--rate 40] [--accounts 16] [--asynchronous] [--pooled] [--patroni-unpatched]
-Needs Linux, root, and: apt-get install patroni etcd-server haproxy pgbouncer\n`
+const USAGE = `usage: npm run failover -- [--rounds 5] [--faults ${Object.keys(FAULTS).join(',')}] [--rate 40] [--accounts 16] [--asynchronous] [--pooled] [--redis] [--patroni-unpatched]
+Needs Linux, root, and: apt-get install patroni etcd-server haproxy pgbouncer gcc\n`
 const USUAL = ['kill-postgres', 'kill-machine', 'switchover', 'pause-machine', 'cut-machine']
 
 const { values } = parseArgs({
@@ -20,6 +20,7 @@ const { values } = parseArgs({
     accounts: { type: 'string', default: '16' },
     asynchronous: { type: 'boolean', default: false },
     pooled: { type: 'boolean', default: false },
+    redis: { type: 'boolean', default: false },
     'patroni-unpatched': { type: 'boolean', default: false },
   },
 })
@@ -47,6 +48,7 @@ try {
     rounds: rounds.length,
     orders: sum(({ orders }) => orders),
     lost: sum(({ lost }) => lost),
+    unnamed: sum(({ unnamed }) => unnamed),
     webhooks_missing: sum(({ webhooks_missing }) => webhooks_missing),
     errors_500: sum(({ seen }) =>
       Object.entries(seen).reduce((n, [what, times]) => n + (what.startsWith('500') ? times : 0), 0),
@@ -58,10 +60,12 @@ try {
         rounds.flatMap((one) => (one.fault === name ? one.resumed_s : [])),
       ]),
     ),
+    closed_s: rounds.flatMap(({ closed_s }) => closed_s ?? []),
     wrong,
   }
   process.stdout.write(`${JSON.stringify(report)}\n`)
-  process.exit(wrong > 0 && options.isSynchronous ? 1 : 0)
+  const mayLose = !options.isSynchronous || options.isPatroniUnpatched
+  process.exit(wrong + report.unnamed > 0 || (report.lost > 0 && !mayLose) ? 1 : 0)
 } catch (error) {
   process.stderr.write(`failover: ${(error as Error).stack}\n`)
   process.exit(1)
@@ -83,6 +87,7 @@ function readOptions(): FailoverOptions | undefined {
     faults,
     isSynchronous: !values.asynchronous,
     isPooled: values.pooled,
+    hasRedis: values.redis,
     isPatroniUnpatched: values['patroni-unpatched'],
   }
 }
