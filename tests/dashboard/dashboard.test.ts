@@ -270,6 +270,8 @@ describe.each(IS_SHORT ? (['keyboard'] as const) : hands)('with the %s', (how) =
       const missed = await neverAccepted()
       expect(missed).toEqual(expect.arrayContaining(refused))
       await press(button('Recover failed…'))
+      await button(`Send ${refused.length} events`).waitFor()
+      await page.getByRole('radio', { name: 'A period' }).check()
       await button(`Send ${missed.length} events`).waitFor()
       await screens.check(page, 'recover')
       const before = receiver.arrivals.length

@@ -61,4 +61,6 @@ export const router = createRouter({
   defaultErrorComponent: Crashed,
   defaultNotFoundComponent: NotFound,
   scrollRestoration: true,
+  // What was opened or revealed for one order does not stay on the screen of another.
+  defaultRemountDeps: ({ params }) => params,
 })

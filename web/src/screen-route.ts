@@ -1,4 +1,5 @@
 import { lazyRouteComponent, type RouteComponent } from '@tanstack/react-router'
+import { loadPart } from './lib/missing-part.ts'
 
 /** One screen of an area: where it is, and the module that is loaded when somebody goes there. */
 export interface ScreenRoute {
@@ -13,8 +14,6 @@ export function screen<Module extends Record<string, unknown>, Name extends stri
   load: () => Promise<Module>,
   name: Name,
 ): ScreenRoute {
-  return {
-    path,
-    component: lazyRouteComponent(load as () => Promise<Record<string, never>>, name) as RouteComponent,
-  }
+  const component = lazyRouteComponent(() => loadPart(load as () => Promise<Record<string, never>>), name)
+  return { path, component: component as RouteComponent }
 }

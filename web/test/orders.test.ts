@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { dayStart } from '../src/screens/home/day-start.ts'
+import { dayStart } from '../src/lib/time.ts'
 import { isFiltered, orderFilters, shownAmounts } from '../src/screens/orders/order-query.ts'
 
 const NOW = Date.parse('2026-11-15T13:32:07.500Z')
@@ -34,8 +34,14 @@ test('amounts are shown with their cents', () => {
 })
 
 test("the day of the reader begins at their midnight, also where the clock is not whole hours from UTC's", () => {
-  expect(dayStart('UTC', NOW)).toBe('2026-11-15T00:00:00.000Z')
-  expect(dayStart('Europe/Berlin', NOW)).toBe('2026-11-14T23:00:00.000Z')
-  expect(dayStart('Asia/Kolkata', NOW)).toBe('2026-11-14T18:30:00.000Z')
-  expect(dayStart('America/Los_Angeles', NOW)).toBe('2026-11-15T08:00:00.000Z')
+  const on = (timeZone: string, plusDays = 0, day = '2026-11-15') => dayStart(day, plusDays, timeZone)
+  expect(on('UTC')).toBe('2026-11-15T00:00:00.000Z')
+  expect(on('Europe/Berlin')).toBe('2026-11-14T23:00:00.000Z')
+  expect(on('Asia/Kolkata')).toBe('2026-11-14T18:30:00.000Z')
+  expect(on('America/Los_Angeles')).toBe('2026-11-15T08:00:00.000Z')
+  // The clock is put back, and forward: days of 25 and of 23 hours.
+  expect(on('Europe/Berlin', 0, '2026-10-25')).toBe('2026-10-24T22:00:00.000Z')
+  expect(on('Europe/Berlin', 1, '2026-10-25')).toBe('2026-10-25T23:00:00.000Z')
+  expect(on('Europe/Berlin', 0, '2026-03-29')).toBe('2026-03-28T23:00:00.000Z')
+  expect(on('Europe/Berlin', 1, '2026-03-29')).toBe('2026-03-29T22:00:00.000Z')
 })

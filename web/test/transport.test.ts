@@ -63,3 +63,19 @@ test('whose session has ended is signed out', async () => {
   await expect(send({ method: 'GET', path: '/orders' })).rejects.toMatchObject({ type: 'sign_in_required' })
   expect(signedOut).toBe(1)
 })
+
+test('without a network nothing is sent, not later either, and the error says so', async () => {
+  cookie = atService
+  let requests = 0
+  const count = () => void requests++
+  server.on('request', count)
+  Object.defineProperty(navigator, 'onLine', { value: false, configurable: true })
+  await expect(send({ method: 'POST', path: '/orders' })).rejects.toMatchObject({
+    type: 'offline',
+    message: expect.stringContaining('nothing was sent'),
+  })
+  Object.defineProperty(navigator, 'onLine', { value: true, configurable: true })
+  expect(await send({ method: 'GET', path: '/orders' })).toEqual({ orders: 3 })
+  expect(requests).toBe(1)
+  server.off('request', count)
+})

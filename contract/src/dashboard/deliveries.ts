@@ -121,7 +121,8 @@ export const DeliveryPage = closed({
 })
 export type DeliveryPage = Static<typeof DeliveryPage>
 
-const Range = closed({ from: DateTime, to: DateTime })
+/** Both, or neither for everything that was given up. */
+const Range = closed({ from: Type.Optional(DateTime), to: Type.Optional(DateTime) })
 
 /** Why an event was never accepted: given up, cancelled with its endpoint, or there was no endpoint. */
 export const lostStates = ['failed', 'cancelled', 'unsent'] as const

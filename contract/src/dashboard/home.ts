@@ -69,9 +69,11 @@ export const Home = closed({
   now: DateTime,
   balance_cents: Cents,
   burn: closed({
-    /** What a day costs at present, refunds deducted; null without an order in the last days. */
-    per_day_cents: nullable(Cents),
-    days_left: nullable(Type.Number({ minimum: 0 })),
+    /** As in the balance: the average over this many days, refunds deducted. */
+    days: Count,
+    per_day_cents: Cents,
+    /** Null when nothing was spent. */
+    days_left: nullable(Count),
     /** Below this a mail is sent; null when none is set. */
     alert_cents: nullable(Cents),
   }),

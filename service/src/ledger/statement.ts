@@ -117,12 +117,12 @@ export async function readBurn(
   const [period] = await readPeriods(db, account_id, [new Date(nowMs - days * DAY_MS), FAR_FUTURE])
   assert(period, 'two instants have one period between them')
   const per_day_cents = Math.max(0, Math.round((period.orders_cents - period.refunds_cents) / days))
-  return {
-    days,
-    per_day_cents,
-    days_left: per_day_cents === 0 ? null : Math.floor(period.closing_cents / per_day_cents),
-  }
+  return { days, per_day_cents, days_left: daysLeft(period.closing_cents, per_day_cents) }
 }
+
+/** Null when nothing is spent. */
+export const daysLeft = (balance_cents: number, per_day_cents: number): number | null =>
+  per_day_cents === 0 ? null : Math.floor(balance_cents / per_day_cents)
 
 /** After every transfer; still a date that every program can read. */
 export const FAR_FUTURE = new Date('9999-12-31T00:00:00.000Z')

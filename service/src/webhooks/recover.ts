@@ -24,6 +24,9 @@ export interface EventPeriod {
   readonly until: Date
 }
 
+/** `given up`: of all events that are kept, those that were attempted and given up. */
+export type EventsToRecover = EventPeriod | 'given up'
+
 export async function countRecoverable(
   db: Queryable,
   account_id: string,
@@ -42,7 +45,7 @@ export async function countRecoverable(
 export async function countLost(
   db: Queryable,
   account_id: string,
-  period: EventPeriod,
+  wanted: EventsToRecover,
 ): Promise<LostEvents[]> {
   const text = `${LOST}
     select e.type, l.state, count(*) as events, min(e.created_at) as first_at, max(e.created_at) as last_at
@@ -54,7 +57,7 @@ export async function countLost(
                          offset 0) e
      group by e.type, l.state
      order by e.type, l.state`
-  return db.many<LostEvents>(statement(text, await lostValues(db, account_id, period)))
+  return db.many<LostEvents>(statement(text, await lostValues(db, account_id, wanted)))
 }
 
 /**
@@ -68,6 +71,7 @@ const LOST = `
         from deliveries
        where account_id = $1
          and state in ('failed', 'cancelled')
+         and (state = 'failed' or not $6)
          and event_id >= $2
          and event_id < $3
        group by event_id
@@ -94,8 +98,10 @@ const LOST = `
                          offset 0)
     )`
 
-async function lostValues(db: Queryable, account_id: string, period: EventPeriod): Promise<unknown[]> {
-  const gaps = gapsIn(period, await selectEndpointTimes(db, account_id))
+async function lostValues(db: Queryable, account_id: string, wanted: EventsToRecover): Promise<unknown[]> {
+  const isGivenUp = wanted === 'given up'
+  const period = isGivenUp ? EVER : wanted
+  const gaps = isGivenUp ? [] : gapsIn(period, await selectEndpointTimes(db, account_id))
   // Event ids sort by time, so the events of a period are a range of the primary key.
   const idAt = (ms: number) => idFloor('evt', ms)
   return [
@@ -104,8 +110,11 @@ async function lostValues(db: Queryable, account_id: string, period: EventPeriod
     idAt(period.until.getTime()),
     gaps.map(([start]) => idAt(start)),
     gaps.map(([, end]) => idAt(end)),
+    isGivenUp,
   ]
 }
+
+const EVER: EventPeriod = { from: new Date(0), until: new Date('9999-12-31T00:00:00.000Z') }
 
 const selectEndpointTimes = (db: Queryable, account_id: string) =>
   db.many<{ created_at: Date; ended_at: Date | null }>(sql`
@@ -143,15 +152,15 @@ export function gapsIn(
 export async function recoverEvents(
   tx: Tx,
   account_id: string,
-  period: EventPeriod,
+  wanted: EventsToRecover,
   nowMs: number,
   limit: number | null = null,
 ): Promise<number> {
   const endpoint = await keepEndpoint(tx, account_id)
   if (!endpoint) throw noEndpoint(account_id)
-  const values = await lostValues(tx, account_id, period)
+  const values = await lostValues(tx, account_id, wanted)
   const lost = await tx.many<{ id: string }>(
-    statement(`${LOST} select l.id from lost l order by l.id limit $6`, [...values, limit]),
+    statement(`${LOST} select l.id from lost l order by l.id limit $7`, [...values, limit]),
   )
   const ids = lost.map(({ id }) => id)
   return queueAgain(tx, { account_id, id: endpoint.id }, ids, nowMs, { isOnlyLost: true })

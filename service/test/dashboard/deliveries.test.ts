@@ -34,6 +34,11 @@ beforeEach(() => {
 })
 
 let count = 0
+interface Period {
+  readonly from?: string
+  readonly to?: string
+}
+
 async function openAccount({ withEndpoint = true } = {}) {
   const db = shop.database.dashboard
   const account_id = (await shop.operator.createAccount('Deliveries')).id
@@ -43,7 +48,7 @@ async function openAccount({ withEndpoint = true } = {}) {
   const { keyring, vault } = shop
   const area = deliveriesArea({ db, act: memberAct(shop.database), keyring, vault })
   const member = memberOf(account_id)
-  const lastDay = () => ({
+  const lastDay = (): Period => ({
     from: new Date(Date.now() - DAY_MS).toISOString(),
     to: new Date(Date.now() + 60_000).toISOString(),
   })
@@ -54,8 +59,8 @@ async function openAccount({ withEndpoint = true } = {}) {
     one: (id: string) => callAs(member, area.getDelivery, { id }),
     bars: (range: '24h' | '7d') => callAs(member, area.deliveryHours, { query: { range } }),
     resend: (event_id: string) => callAs(member, area.resendEvent, { body: { event_id } }),
-    preview: (query = lastDay()) => callAs(member, area.previewRecover, { query }),
-    recover: (body = lastDay()) => callAs(member, area.recoverEvents, { body }),
+    preview: (query: Period = lastDay()) => callAs(member, area.previewRecover, { query }),
+    recover: (body: Period = lastDay()) => callAs(member, area.recoverEvents, { body }),
     async buy() {
       count += 1
       const body = JSON.stringify({ items: [{ id: ITEM }], idempotency_key: `deliveries-${count}` })
@@ -289,6 +294,30 @@ describe('one delivery', () => {
       sql`select action, target from audit_log where account_id = ${account_id}`,
     )
     expect(audit).toEqual([{ action: 'webhook.resend', target: id }])
+  })
+})
+
+describe('recovering what was given up', () => {
+  test('whenever it was, and nothing that was cancelled or never had a URL', async () => {
+    const { key, preview, recover, buy, giveUp, sendTest } = await openAccount()
+    refuses(503)
+    const lost = await buy()
+    await expect.poll(() => receiver.arrivals.length).toBe(1)
+    await giveUp()
+    await sendTest()
+    await configure(key, null)
+    await buy()
+    await configure(key, receiver.url)
+    expect(await preview({})).toMatchObject({
+      total: 1,
+      counts: [{ type: 'order.accepted', state: 'failed', events: 1 }],
+    })
+    receiver.answersWith(204)
+    receiver.arrivals.length = 0
+    expect(await recover({})).toEqual({ sent: 1, remaining: 0 })
+    await expect.poll(() => receiver.arrivals.map(({ data }) => data.order?.id)).toEqual([lost])
+    expect(await preview({})).toMatchObject({ total: 0 })
+    expect(await refusalOf(recover({ from: new Date().toISOString() }))).toBe('invalid_request')
   })
 })
 

@@ -1,15 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deleteOldUsage } from '../../src/access/key-usage.ts'
-import { burnOf, deliveryOf, spendOf, todayOf } from '../../src/dashboard/home/home-figures.ts'
+import { deliveryOf, todayOf } from '../../src/dashboard/home/home-figures.ts'
 import { homeSources } from '../../src/dashboard/home/home-sources.ts'
 import { createRemembered } from '../../src/dashboard/live/remembered.ts'
+import { type MoneyDeps, moneyArea } from '../../src/dashboard/money/money.ts'
 import { dayOf } from '../../src/ledger/account-days.ts'
 import type { Sent } from '../../src/platform/outbound/guarded-client.ts'
 import { Refusal } from '../../src/platform/trouble.ts'
 import { setEndpoint } from '../../src/webhooks/endpoint.ts'
 import { buy, delivered, openAccount, openAreas, startDeliveries } from '../../testing/dashboard-shop.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
+import { callAs, memberOf } from '../../testing/member.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 import { startWorker } from '../../testing/worker.ts'
 
@@ -96,7 +98,7 @@ describe('figures', () => {
       orders: 3,
     })
     // The first day: what was spent so far is the burn.
-    expect(home.burn).toEqual({ per_day_cents: 2_500, days_left: 7, alert_cents: null })
+    expect(home.burn).toEqual({ days: 1, per_day_cents: 2_500, days_left: 7, alert_cents: null })
     expect(home.latest.map(({ status }) => status)).toEqual(['cancelled', 'paid', 'delivered'])
     expect(home.checklist).toBeNull()
   })
@@ -107,7 +109,7 @@ describe('figures', () => {
     const home = await call(account_id, 'getHome')
     expect(home).toMatchObject({
       balance_cents: 0,
-      burn: { per_day_cents: null, days_left: null },
+      burn: { per_day_cents: 0, days_left: null },
       today: { orders: 0 },
       delivery: { orders: 0, median_s: null, histogram: [] },
       webhook: null,
@@ -124,24 +126,18 @@ describe('figures', () => {
     }
   })
 
-  test('burn is the average of the seven days before today, or of the days since the first order', () => {
-    const nowMs = Date.parse('2026-05-20T12:00:00Z')
-    const day = (daysAgo: number, order_cents: number, refund_cents = 0) => ({
-      day: dayOf(nowMs - daysAgo * DAY_MS),
-      order_cents,
-      refund_cents,
-      orders: 1,
-    })
-    const burn = (...days: ReturnType<typeof day>[]) =>
-      burnOf(spendOf({ days: days as never, isComplete: true }, nowMs), 10_000)
-    expect(burn(day(20, 9_999), day(3, 700), day(1, 700, 0), day(0, 50_000))).toEqual({
-      per_day_cents: 200,
-      days_left: 50,
-    })
-    expect(burn(day(2, 300), day(1, 700), day(0, 1))).toEqual({ per_day_cents: 500, days_left: 20 })
-    expect(burn(day(0, 4_000, 1_000))).toEqual({ per_day_cents: 3_000, days_left: 3.3 })
-    expect(burn(day(9, 4_000))).toEqual({ per_day_cents: null, days_left: null })
-    expect(burn()).toEqual({ per_day_cents: null, days_left: null })
+  test('Home and Balance say the same about a day and about how long the balance lasts', async () => {
+    const { call } = openAreas(shop)
+    const { account_id, key } = await openAccount(shop, 100_000)
+    await buy(shop, key, [{ id: ring, qty: 3 }])
+    const { alert_cents: _, ...said } = (await call(account_id, 'getHome')).burn
+    const { getBalance } = moneyArea({
+      db: shop.database.dashboard,
+      funding: { min_cents: 1, max_cents: 1 },
+    } as MoneyDeps)
+    const { burn } = await callAs(memberOf(account_id), getBalance, { query: {} })
+    expect(burn).toMatchObject(said)
+    expect(said).toEqual({ days: 1, per_day_cents: 3_000, days_left: 32 })
   })
 
   test('hours and steps without orders are zeros; times beyond ten seconds are counted in seconds', () => {
@@ -225,7 +221,7 @@ describe('what needs attention', () => {
     ])
     await buy(shop, key, [{ id: manual, qty: 5 }])
     expect((await openAreas(shop).call(account_id, 'getHome')).attention).toEqual([
-      { kind: 'balance_low', balance_cents: 7_000, days_left: 2.3, alert_cents: null },
+      { kind: 'balance_low', balance_cents: 7_000, days_left: 2, alert_cents: null },
     ])
   })
 

@@ -64,10 +64,22 @@ export function openLive(client: QueryClient, onRefused: () => void): () => void
     const wait = RECONNECT_MS[Math.min(failures, RECONNECT_MS.length) - 1] ?? 60_000
     reconnect = setTimeout(connect, wait)
   }
+  // Without a network the browser may keep a dead connection open for minutes.
+  const networkChanged = () => {
+    if (!navigator.onLine) return setState('waiting')
+    source?.close()
+    clearTimeout(reconnect)
+    failures++
+    connect()
+  }
   document.addEventListener('visibilitychange', flush)
+  window.addEventListener('offline', networkChanged)
+  window.addEventListener('online', networkChanged)
   connect()
   return () => {
     document.removeEventListener('visibilitychange', flush)
+    window.removeEventListener('offline', networkChanged)
+    window.removeEventListener('online', networkChanged)
     source?.close()
     clearTimeout(reconnect)
     setState('connecting')

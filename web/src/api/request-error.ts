@@ -1,7 +1,7 @@
 import type { DashboardErrorType } from '@shopwire/contract/dashboard'
 
-/** `timeout` and `unreachable`: there was no answer, so there is no type of the contract to give. */
-export type FailureType = DashboardErrorType | 'timeout' | 'unreachable' | (string & {})
+/** `timeout`, `unreachable`: there was no answer. `offline`: nothing was sent. None of them is a type of the contract. */
+export type FailureType = DashboardErrorType | 'timeout' | 'unreachable' | 'offline' | (string & {})
 
 /** What a request to our own API can end in, other than its reply. */
 export class RequestError extends Error {

@@ -97,6 +97,9 @@ export async function betweenActs<Result>(read: () => Promise<Result>): Promise<
 const READS_MAX = 5
 
 async function sendOnce({ method, path, body, signal }: Request, account: string | null): Promise<unknown> {
+  // A browser that says so has no network at all; one that says nothing may have none.
+  if (navigator.onLine === false)
+    throw new RequestError({ type: 'offline', status: 0, message: words.failures.offline(method) })
   const timeout = AbortSignal.timeout(TIMEOUT_MS)
   const init: RequestInit = {
     method,

@@ -9,6 +9,7 @@ type Parts = Intl.DateTimeFormatOptions
 
 const clock: Parts = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' }
 const day: Parts = { day: 'numeric', month: 'short' }
+const wall: Parts = { day: '2-digit', month: '2-digit', year: 'numeric', ...clock }
 const formatters = new Map<string, Intl.DateTimeFormat>()
 
 /** en-GB: day before month and 24 hours, so that a time sorts and reads the same for everybody. */
@@ -36,6 +37,9 @@ export const zone = (): string => (preferences.get().zone === 'utc' ? 'UTC' : re
 /** `14:32:07` */
 export const formatClock = (iso: string): string => format(new Date(iso), clock)
 
+/** `14:32` */
+export const minuteOf = (iso: string): string => formatClock(iso).slice(0, 5)
+
 /** `15 Nov, 14:32:07`; with the year when it is another one. */
 export function formatTime(iso: string, now = new Date()): string {
   const at = new Date(iso)
@@ -62,6 +66,21 @@ export const dayKey = (iso: string): string => {
   const at = new Date(iso)
   const [d, m, y] = format(at, { day: '2-digit', month: '2-digit', year: 'numeric' }).split('/')
   return `${y}-${m}-${d}`
+}
+
+/** When a day of the calendar begins in the zone shown. A day on which the clock changes has 23 or 25 hours. */
+export function dayStart(day: string, plusDays = 0, timeZone = zone()): string {
+  const wallMs = Date.parse(`${day}T00:00:00Z`) + plusDays * DAY
+  // Twice: between the first guess and midnight the clock may have changed.
+  const guessMs = wallMs - offsetMs(wallMs, timeZone)
+  return new Date(wallMs - offsetMs(guessMs, timeZone)).toISOString()
+}
+
+/** How far the clock on the wall is ahead of UTC at this moment. */
+function offsetMs(ms: number, timeZone: string): number {
+  const [date = '', time = ''] = format(new Date(ms), wall, timeZone).split(', ')
+  const [d, m, y] = date.split('/')
+  return Date.parse(`${y}-${m}-${d}T${time}Z`) - Math.floor(ms / SECOND) * SECOND
 }
 
 /** `CET`, `UTC`, `GMT+5:30`: said once per page beside an absolute time. */

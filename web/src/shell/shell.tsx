@@ -1,10 +1,10 @@
 import { Burger, Drawer, UnstyledButton } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { openSpotlight } from '@mantine/spotlight'
-import { IconDoorOff, IconSearch } from '@tabler/icons-react'
+import { IconDoorOff, IconSearch, IconWifiOff } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useRouter } from '@tanstack/react-router'
-import { Fragment, type MouseEvent, type ReactNode, useEffect, useRef } from 'react'
+import { Fragment, type MouseEvent, type ReactNode, useEffect, useRef, useSyncExternalStore } from 'react'
 import { openLive } from '../api/live.ts'
 import { renewSession, type Session } from '../api/session.ts'
 import { Time } from '../components/values/time.tsx'
@@ -65,6 +65,7 @@ export function Shell({ session, children }: { readonly session: Session; readon
             <IconSearch size={20} stroke={1.6} aria-hidden />
           </UnstyledButton>
         </header>
+        <OfflineBanner />
         <StoreBanner store={store} />
         {session.account ? (
           // What was typed or opened in one account does not stay on the screen of another.
@@ -91,6 +92,26 @@ export function Shell({ session, children }: { readonly session: Session; readon
 function focusMain(event: MouseEvent<HTMLAnchorElement>): void {
   event.preventDefault()
   document.getElementById(MAIN)?.focus()
+}
+
+function OfflineBanner() {
+  const isOnline = useSyncExternalStore(onNetworkChange, () => navigator.onLine)
+  if (isOnline) return null
+  return (
+    <div className={classes.banner} role="status">
+      <IconWifiOff size={17} stroke={1.6} aria-hidden />
+      <p>
+        <strong>{shell.offline.banner}</strong> {shell.offline.bannerMore}
+      </p>
+    </div>
+  )
+}
+
+function onNetworkChange(listener: () => void): () => void {
+  for (const name of ['online', 'offline']) window.addEventListener(name, listener)
+  return () => {
+    for (const name of ['online', 'offline']) window.removeEventListener(name, listener)
+  }
 }
 
 function StoreBanner({ store }: { readonly store: StoreState | undefined }) {

@@ -23,6 +23,8 @@ export const words = {
   next: 'Next',
   more: 'More actions',
   request: 'Request',
+  chart: 'The chart',
+  noLongerListed: 'no longer in this list',
   asTable: 'Show as table',
   asChart: 'Show as chart',
   download: 'Download',
@@ -39,6 +41,10 @@ export const words = {
   failures: {
     timedOut: 'Our side did not answer in 10 seconds.',
     unreachable: 'The dashboard could not be reached.',
+    offline: (method: 'GET' | 'POST') =>
+      method === 'GET'
+        ? 'This device has no network. It is read again when there is one.'
+        : 'This device has no network, so nothing was sent. Try again when there is one.',
     unchanged: 'Nothing was changed and nothing was charged.',
     maybeChanged: 'It may still have happened: reload to see before you try again.',
     unexpected: (status: number) => `The answer was ${status}, without a reason we know.`,

@@ -207,7 +207,10 @@ export const deliveries = {
 
   recoverDialog: {
     title: 'Recover events that were never accepted',
-    lead: 'Sends the events of a period that your server has not accepted, with the same ids and bytes. Accepted ones are not sent again.',
+    lead: 'Sends events that your server has not accepted, with the same ids and bytes. Accepted ones are not sent again.',
+    which: 'Which events',
+    all: 'All that were given up',
+    period: 'A period',
     from: (zone: string) => `From, ${zone}`,
     to: (zone: string) => `To, ${zone}`,
     last: 'Last',
@@ -217,6 +220,7 @@ export const deliveries = {
     type: 'Event',
     reasons: { failed: 'given up', cancelled: 'cancelled with their URL', unsent: 'no URL was set' },
     total: 'Will be sent',
+    nothingGivenUp: 'No event was given up: everything was accepted or is on its way.',
     nothing: 'Every event of this period was accepted or is on its way.',
     limited: (now: string, total: string) =>
       `The oldest ${now} of ${total} are sent now. Recover again for the rest.`,
@@ -229,7 +233,7 @@ export const deliveries = {
     sentMore: (remaining: number) =>
       remaining === 0
         ? 'They arrive in the order in which they happened, with new ones in between.'
-        : `${events(remaining)} of this period are left: recover again.`,
+        : `${events(remaining)} are left: recover again.`,
     notSent: 'Nothing was sent',
   },
 } as const

@@ -93,6 +93,12 @@ export const shell = {
     body: 'That is a defect of ours. Nothing was changed by it. Reload to go on.',
     reload: 'Reload',
   },
+  offline: {
+    banner: 'This device is offline.',
+    bannerMore: 'What you see may be old. Nothing that you press now is sent, also not later.',
+    title: 'This screen is not loaded yet',
+    body: 'This device has no network. Reload when there is one.',
+  },
   update: {
     title: 'A new version of the dashboard is out',
     body: 'This page could not load a part of the old one. Reload to go on.',

@@ -4,8 +4,6 @@ import { type OrderGroup, secondsOfStep, type WebhookHour } from './home-queries
 
 const HISTOGRAM_STEPS = 24
 export const HOURS = 24
-/** The present burn is the average over this many days before today. */
-const BURN_DAYS = 7
 const DAY_MS = 86_400_000
 
 type Spend = Pick<AccountDay, 'day' | 'order_cents' | 'refund_cents' | 'orders'>
@@ -23,24 +21,6 @@ export function spendOf({ days, isComplete }: AccountDays, nowMs: number): Home[
     total_cents: shown.reduce((all, { order_cents }) => all + order_cents, 0),
     is_complete: isComplete,
   }
-}
-
-/**
- * What a day costs: the average of the last seven days before today, or of the days since the first order. On the first day it is
- * what was spent so far. Null when nothing was spent.
- */
-export function burnOf({ days }: Home['spend'], balance_cents: number): Omit<Home['burn'], 'alert_cents'> {
-  const net = ({ order_cents, refund_cents }: Home['spend']['days'][number]) => order_cents - refund_cents
-  const before = days.slice(-1 - BURN_DAYS, -1)
-  const firstUsed = days.findIndex(({ orders }) => orders > 0)
-  const age = firstUsed === -1 ? 0 : days.length - 1 - firstUsed
-  const counted = Math.min(BURN_DAYS, age)
-  const today = days.at(-1)
-  const sum = before.reduce((all, day) => all + net(day), 0)
-  const perDay = counted > 0 ? sum / counted : today ? net(today) : 0
-  const per_day_cents = Math.round(perDay)
-  if (per_day_cents <= 0) return { per_day_cents: null, days_left: null }
-  return { per_day_cents, days_left: Math.floor((balance_cents / per_day_cents) * 10) / 10 }
 }
 
 export function todayOf(groups: readonly OrderGroup[], sinceMs: number, nowMs: number): Home['today'] {

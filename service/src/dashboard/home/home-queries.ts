@@ -65,6 +65,7 @@ export const selectWebhookHours = (db: Queryable, account_id: string, sinceMs: n
      group by 1`)
 
 export interface Place {
+  readonly created_at: Date
   readonly status: 'active' | 'suspended'
   readonly balance_cents: number
   readonly order_count: number
@@ -73,7 +74,7 @@ export interface Place {
 
 export const selectPlace = (db: Queryable, account_id: string) =>
   db.maybeOne<Place>(sql`
-    select a.status, b.balance_cents, b.order_count,
+    select a.created_at, a.status, b.balance_cents, b.order_count,
            exists (select from webhook_endpoints w
                     where w.account_id = a.id and w.ended_at is null) as has_endpoint
       from accounts a

@@ -6,6 +6,7 @@ import {
   type StoreNow,
 } from '@shopwire/contract/dashboard'
 import { dayOf, readAccountDays } from '../../ledger/account-days.ts'
+import { type Burn, daysLeft, readBurn } from '../../ledger/statement.ts'
 import { inAccount } from '../../platform/database/account-scope.ts'
 import type { Db, Tx } from '../../platform/database/db.ts'
 import { refuse } from '../../platform/trouble.ts'
@@ -17,7 +18,7 @@ import { presentRow } from '../orders/order-rows.ts'
 import { readAttention, readLeaving } from './attention.ts'
 import type { LeavingItem } from './attention-queries.ts'
 import { type FirstCalls, readChecklist } from './checklist.ts'
-import { burnOf, deliveryOf, HOURS, spendOf, todayOf, webhookOf } from './home-figures.ts'
+import { deliveryOf, HOURS, spendOf, todayOf, webhookOf } from './home-figures.ts'
 import { type Place, selectPlace, selectRecentOrders, selectWebhookHours } from './home-queries.ts'
 import { type Installation, readStoreNow } from './store-now.ts'
 
@@ -85,7 +86,7 @@ export function homeArea({
 }
 
 /** Sums over the last day and the last weeks. */
-type Figures = Pick<Home, 'today' | 'delivery' | 'webhook' | 'spend'>
+type Figures = Pick<Home, 'today' | 'delivery' | 'webhook' | 'spend'> & { readonly burn: Burn }
 
 async function readFigures(
   tx: Tx,
@@ -103,6 +104,7 @@ async function readFigures(
     delivery: deliveryOf(recent),
     webhook: hours ? webhookOf(hours) : null,
     spend: spendOf(days, nowMs),
+    burn: await readBurn(tx, account_id, place.created_at, nowMs),
   }
 }
 
@@ -115,10 +117,11 @@ interface Known {
 }
 
 async function readHome(tx: Tx, sources: HomeSources, member: Member, known: Known): Promise<Home> {
-  const { place, figures, nowMs } = known
+  const { place, nowMs } = known
+  const { burn: pace, ...figures } = known.figures
   const { account_id } = member
   const alert_cents = await sources.alertCents(tx, account_id)
-  const burn = { ...burnOf(figures.spend, place.balance_cents), alert_cents }
+  const burn = { ...pace, days_left: daysLeft(place.balance_cents, pace.per_day_cents), alert_cents }
   const { rows } = await searchOrders(tx, account_id, {}, {}, LATEST)
   const attention = [
     ...(await readAttention(tx, { ...known, account_id, burn, delivery: figures.delivery })),

@@ -21,7 +21,7 @@ import {
   type FoundDelivery,
   searchDeliveries,
 } from '../../webhooks/delivery-search.ts'
-import { countLost, recoverEvents } from '../../webhooks/recover.ts'
+import { countLost, type EventsToRecover, recoverEvents } from '../../webhooks/recover.ts'
 import type { MemberAct } from '../act.ts'
 import type { Area } from '../area.ts'
 import { readDelivery, SHOWN_STATES } from './delivery-page.ts'
@@ -103,7 +103,7 @@ export const deliveriesArea = ({
 
     previewRecover: ({ member: { account_id }, query }) =>
       inAccount(db, account_id, async (tx) => {
-        const lost = await countLost(tx, account_id, periodOf(query))
+        const lost = await countLost(tx, account_id, wantedOf(query))
         const total = lost.reduce((sum, { events }) => sum + events, 0)
         const times = lost.flatMap(({ first_at, last_at }) => [first_at, last_at]).map(Number)
         return {
@@ -118,9 +118,9 @@ export const deliveriesArea = ({
     recoverEvents: ({ member, body }) =>
       act(member, 'webhook.recover', async (tx, nowMs) => {
         const { account_id } = member
-        const period = periodOf(body)
-        const sent = await recoverEvents(tx, account_id, period, nowMs, RECOVER_EVENTS_MAX)
-        const left = sent < RECOVER_EVENTS_MAX ? [] : await countLost(tx, account_id, period)
+        const wanted = wantedOf(body)
+        const sent = await recoverEvents(tx, account_id, wanted, nowMs, RECOVER_EVENTS_MAX)
+        const left = sent < RECOVER_EVENTS_MAX ? [] : await countLost(tx, account_id, wanted)
         const remaining = left.reduce((sum, { events }) => sum + events, 0)
         return { result: { sent, remaining }, target: 'webhook', after: { ...body, sent, remaining } }
       }),
@@ -224,7 +224,10 @@ function placeOf(cursor: string) {
   return { event_id, endpoint_id }
 }
 
-function periodOf({ from, to }: { readonly from: string; readonly to: string }) {
+function wantedOf({ from, to }: { readonly from?: string; readonly to?: string }): EventsToRecover {
+  if (from === undefined && to === undefined) return 'given up'
+  if (from === undefined || to === undefined)
+    throw refuse('invalid_request', 'A period has a beginning and an end: give both, or neither.')
   const period = { from: new Date(from), until: new Date(to) }
   const ms = period.until.getTime() - period.from.getTime()
   if (ms <= 0) throw refuse('invalid_request', 'The period ends before it begins: choose a later end.')

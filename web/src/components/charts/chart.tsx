@@ -4,8 +4,12 @@ import { words } from '../../strings/common.ts'
 import classes from './chart.module.css'
 import type { ChartShape } from './chart-drawings.tsx'
 
-// recharts is 119 kB gzipped: it loads after the screen, into a place of the right height.
-const loadDrawings = () => import('./chart-drawings.tsx')
+// recharts is 119 kB gzipped: it loads after the screen, into a place of the right height. Without it the numbers are in the table.
+const loadDrawings = () =>
+  import('./chart-drawings.tsx').catch(() => ({ BarsDrawing: NotDrawn, StepAreaDrawing: NotDrawn }))
+const NotDrawn = (_shape: ChartShape & { readonly height: number }) => (
+  <p className="sw-quiet">{words.failures.didNotLoad(words.chart)}</p>
+)
 const Bars = lazy(async () => ({ default: (await loadDrawings()).BarsDrawing }))
 const StepArea = lazy(async () => ({ default: (await loadDrawings()).StepAreaDrawing }))
 

@@ -1,4 +1,5 @@
 import { type CSSProperties, type MouseEvent, memo, type ReactNode } from 'react'
+import { words } from '../../strings/common.ts'
 import { AppLink } from '../values/app-link.tsx'
 import classes from './data-table.module.css'
 
@@ -28,19 +29,20 @@ interface LineProps {
   readonly onOpen: ((row: object) => void) | undefined
   readonly isOpen: boolean
   readonly isQuiet: boolean
+  readonly isGone: boolean
   /** Times are shown by the day: the next day, every row is drawn again. */
   readonly today: string
 }
 
 /** One row, drawn again only when it has changed: a live list is read again every few seconds, and mostly says the same. */
-export const Line = memo(function Line({ id, row, columns, to, onOpen, isOpen, isQuiet }: LineProps) {
+export const Line = memo(function Line({ id, row, columns, to, onOpen, isOpen, isQuiet, isGone }: LineProps) {
   const canOpen = to !== undefined || onOpen !== undefined
   return (
     <tr
       className={classes.row}
       data-row={id}
       data-open={isOpen || undefined}
-      data-quiet={isQuiet || undefined}
+      data-quiet={isQuiet || isGone || undefined}
       data-can-open={canOpen || undefined}
       onClick={canOpen ? openFromRow : undefined}
     >
@@ -49,6 +51,7 @@ export const Line = memo(function Line({ id, row, columns, to, onOpen, isOpen, i
           {index === 0 ? (
             <RowLink to={to} onOpen={onOpen && (() => onOpen(row))} isOpen={isOpen}>
               {column.cell(row as never)}
+              {isGone ? <span className={classes.gone}>{words.noLongerListed}</span> : null}
             </RowLink>
           ) : (
             column.cell(row as never)

@@ -58,6 +58,8 @@ export interface DataTableProps<Row> {
   /** 60 px rows, for cells with two lines. */
   readonly isTall?: boolean
   readonly isRowQuiet?: (row: Row) => boolean
+  /** Still on the screen, but no longer in the list: said in its first cell. */
+  readonly isRowGone?: ((row: Row) => boolean) | undefined
   /** First and last cell flush with the page. Not for rows that can be opened: their colour would touch the text. */
   readonly isFlush?: boolean
 }
@@ -110,6 +112,7 @@ function Grid<Row extends object>({
   isFlush,
   openId,
   isRowQuiet,
+  isRowGone,
   rowLink,
   onOpen,
 }: Filled<Row>) {
@@ -194,6 +197,7 @@ function Grid<Row extends object>({
                 onOpen={onOpen && open}
                 isOpen={row.id === openId}
                 isQuiet={isRowQuiet?.(row.original) ?? false}
+                isGone={isRowGone?.(row.original) ?? false}
                 today={today}
               />
             </Fragment>
@@ -219,6 +223,7 @@ function PhoneList<Row extends object>({
   rowId,
   phone,
   openId,
+  isRowGone,
   rowLink,
   onOpen,
 }: Filled<Row>) {
@@ -234,7 +239,10 @@ function PhoneList<Row extends object>({
               isOpen={rowId(row) === openId}
             >
               <span className={classes.phoneLine} data-top>
-                <span className={classes.phoneLeft}>{top[0]}</span>
+                <span className={classes.phoneLeft}>
+                  {top[0]}
+                  {isRowGone?.(row) ? <span className={classes.gone}>{words.noLongerListed}</span> : null}
+                </span>
                 <span className={classes.phoneRight}>{top[1]}</span>
               </span>
               <span className={classes.phoneLine}>

@@ -46,7 +46,11 @@ export function DeliveriesScreen() {
     refetch,
     isPlaceholderData: isStale,
   } = useRead('listDeliveries', { query }, { live: ['deliveries'], keepPrevious: true })
-  const held = useHeldRows(JSON.stringify(query), { rows: data?.deliveries, isStale }, keyOf)
+  const held = useHeldRows(
+    JSON.stringify(query),
+    { rows: data?.deliveries, isStale, isLast: data?.next === null },
+    keyOf,
+  )
   const paging = usePaging(data)
   const retrying = webhook?.retrying ?? 0
   useEffect(() => reportAttention(paths.deliveries, retrying), [retrying])
@@ -81,6 +85,7 @@ export function DeliveriesScreen() {
         onOpen={(row) => set({ open: row.event_id })}
         openId={openRow ? keyOf(openRow) : undefined}
         phone={phoneRow}
+        isRowGone={held.isGone}
         error={error}
         onRetry={() => void refetch()}
         empty={<Nothing isFiltered={isFiltered(url)} hasUrl={hasUrl} onClear={() => set(CLEARED)} />}

@@ -1,4 +1,4 @@
-import { Button, Group, TextInput } from '@mantine/core'
+import { Button, Group, Radio, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { Reply } from '../../api/client.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
@@ -11,13 +11,14 @@ import classes from './deliveries.module.css'
 const { recoverDialog: text } = deliveries
 const HOUR_MS = 3_600_000
 const DAYS_MAX = 7
+const [ALL, PERIOD] = ['all', 'period']
 
 interface RecoverDialogProps {
   readonly isOpen: boolean
   readonly onClose: () => void
 }
 
-/** Chooses a period, says what in it was never accepted, and sends exactly that. */
+/** Says what was given up, or was never accepted in a period, and sends exactly that. */
 export function RecoverDialog({ isOpen, onClose }: RecoverDialogProps) {
   return (
     <Dialog isOpen={isOpen} onClose={onClose} title={text.title} lead={text.lead} size={520}>
@@ -27,9 +28,10 @@ export function RecoverDialog({ isOpen, onClose }: RecoverDialogProps) {
 }
 
 function RecoverForm({ onClose }: { readonly onClose: () => void }) {
+  const [isAll, setAll] = useState(true)
   const [from, setFrom] = useState(() => local(Date.now() - 24 * HOUR_MS))
   const [to, setTo] = useState(() => local(Date.now() + 60_000))
-  const period = periodOf(from, to)
+  const period = isAll ? {} : periodOf(from, to)
   const { data, error } = useRead('previewRecover', { query: period }, { enabled: period !== undefined })
   const recover = useAct('recoverEvents', {
     refresh: ['listDeliveries', 'getWebhook', 'deliveryHours', 'previewRecover', 'getDelivery'],
@@ -37,9 +39,9 @@ function RecoverForm({ onClose }: { readonly onClose: () => void }) {
     failed: text.notSent,
     onDone: onClose,
   })
-  const chooseLast = (hours: number) => {
-    setFrom(local(Date.now() - hours * HOUR_MS))
-    setTo(local(Date.now() + 60_000))
+  const setPeriod = (start: string, end: string) => {
+    setFrom(start)
+    setTo(end)
   }
   const preview = period ? data : undefined
   return (
@@ -49,28 +51,25 @@ function RecoverForm({ onClose }: { readonly onClose: () => void }) {
         if (period && preview && preview.total > 0) recover.mutate(period)
       }}
     >
-      <div className={classes.period}>
-        <TextInput
-          type="datetime-local"
-          label={text.from(zoneName())}
-          value={from}
-          onChange={(event) => setFrom(event.currentTarget.value)}
-        />
-        <TextInput
-          type="datetime-local"
-          label={text.to(zoneName())}
-          value={to}
-          onChange={(event) => setTo(event.currentTarget.value)}
-        />
-      </div>
-      <CommonPeriods onChoose={chooseLast} />
+      <Radio.Group
+        value={isAll ? ALL : PERIOD}
+        onChange={(value) => setAll(value === ALL)}
+        aria-label={text.which}
+        mb="sm"
+      >
+        <Group gap="md">
+          <Radio value={ALL} label={text.all} />
+          <Radio value={PERIOD} label={text.period} />
+        </Group>
+      </Radio.Group>
+      {isAll ? null : <PeriodFields from={from} to={to} onChange={setPeriod} />}
       <div className={classes.preview} aria-live="polite">
         {period === undefined ? (
           <p className={classes.problem}>{text.wrongPeriod}</p>
         ) : error ? (
           <p className={classes.problem}>{error.message}</p>
         ) : preview ? (
-          <Preview preview={preview} />
+          <Preview preview={preview} nothing={isAll ? text.nothingGivenUp : text.nothing} />
         ) : (
           <p className="sw-quiet">{text.counting}</p>
         )}
@@ -92,27 +91,56 @@ function RecoverForm({ onClose }: { readonly onClose: () => void }) {
   )
 }
 
-/** The last hour, day or week. */
-function CommonPeriods({ onChoose }: { readonly onChoose: (hours: number) => void }) {
+interface PeriodProps {
+  readonly from: string
+  readonly to: string
+  readonly onChange: (from: string, to: string) => void
+}
+
+/** A beginning and an end, or the last hour, day or week. */
+function PeriodFields({ from, to, onChange }: PeriodProps) {
+  const chooseLast = (hours: number) =>
+    onChange(local(Date.now() - hours * HOUR_MS), local(Date.now() + 60_000))
   return (
-    <Group gap={8} mt="xs">
-      <span className="sw-quiet">{text.last}</span>
-      <Button size="compact-xs" onClick={() => onChoose(1)}>
-        {text.hour}
-      </Button>
-      <Button size="compact-xs" onClick={() => onChoose(24)}>
-        {text.day}
-      </Button>
-      <Button size="compact-xs" onClick={() => onChoose(DAYS_MAX * 24)}>
-        {text.week}
-      </Button>
-    </Group>
+    <>
+      <div className={classes.period}>
+        <TextInput
+          type="datetime-local"
+          label={text.from(zoneName())}
+          value={from}
+          onChange={(event) => onChange(event.currentTarget.value, to)}
+        />
+        <TextInput
+          type="datetime-local"
+          label={text.to(zoneName())}
+          value={to}
+          onChange={(event) => onChange(from, event.currentTarget.value)}
+        />
+      </div>
+      <Group gap={8} mt="xs">
+        <span className="sw-quiet">{text.last}</span>
+        <Button size="compact-xs" onClick={() => chooseLast(1)}>
+          {text.hour}
+        </Button>
+        <Button size="compact-xs" onClick={() => chooseLast(24)}>
+          {text.day}
+        </Button>
+        <Button size="compact-xs" onClick={() => chooseLast(DAYS_MAX * 24)}>
+          {text.week}
+        </Button>
+      </Group>
+    </>
   )
 }
 
-function Preview({ preview }: { readonly preview: Reply<'previewRecover'> }) {
+interface PreviewProps {
+  readonly preview: Reply<'previewRecover'>
+  readonly nothing: string
+}
+
+function Preview({ preview, nothing }: PreviewProps) {
   const { total, sends_now, counts } = preview
-  if (total === 0) return <p className="sw-dim">{text.nothing}</p>
+  if (total === 0) return <p className="sw-dim">{nothing}</p>
   return (
     <>
       <Facts

@@ -11,11 +11,10 @@ import {
 } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { formatDollars, formatMoney } from '../../lib/money.ts'
-import { formatDuration, formatRelative, formatShort } from '../../lib/time.ts'
+import { formatDuration, formatRelative, formatShort, minuteOf } from '../../lib/time.ts'
 import { paths } from '../../paths.ts'
 import { home } from '../../strings/home.ts'
 import { orders } from '../../strings/orders.ts'
-import { minuteOf } from './day-start.ts'
 import type { HomeData } from './home-types.ts'
 
 export type Attention = HomeData['attention'][number]

@@ -48,7 +48,7 @@ function BalanceFigure({ data: { balance_cents, burn } }: { readonly data: HomeD
       }
       note={
         <span className={classes.split}>
-          {days === undefined || per_day_cents === null ? (
+          {days === undefined ? (
             <span>{balance_cents === 0 ? said.empty : said.noBurn}</span>
           ) : (
             <span>
@@ -68,8 +68,8 @@ function BalanceFigure({ data: { balance_cents, burn } }: { readonly data: HomeD
   )
 }
 
-function alertDay(alert_cents: number | null, per_day_cents: number | null): number | undefined {
-  return alert_cents === null || per_day_cents === null ? undefined : Math.floor(alert_cents / per_day_cents)
+function alertDay(alert_cents: number | null, per_day_cents: number): number | undefined {
+  return alert_cents === null || per_day_cents === 0 ? undefined : Math.floor(alert_cents / per_day_cents)
 }
 
 function dayTicks(daysLeft: number, alert: number | undefined): Tick[] {

@@ -8,14 +8,13 @@ import { may, useMay } from '../../api/session.ts'
 import { Page } from '../../components/feedback/page.tsx'
 import { ErrorState } from '../../components/feedback/states.tsx'
 import { usePreferences } from '../../lib/preferences.ts'
-import { formatLongDay, zone, zoneName } from '../../lib/time.ts'
+import { dayKey, dayStart, formatLongDay, minuteOf, zoneName } from '../../lib/time.ts'
 import { useDelayed } from '../../lib/use-delayed.ts'
 import { paths } from '../../paths.ts'
 import { reportAttention } from '../../shell/attention.ts'
 import { words } from '../../strings/common.ts'
 import { home } from '../../strings/home.ts'
 import { AttentionList } from './attention-list.tsx'
-import { dayStart, minuteOf } from './day-start.ts'
 import classes from './home.module.css'
 import { HomeFigures } from './home-figures.tsx'
 import type { HomeData } from './home-types.ts'
@@ -28,7 +27,7 @@ export function HomeScreen() {
   usePreferences()
   const { data, error, refetch } = useRead(
     'getHome',
-    { query: { today_since: dayStart(zone()) } },
+    { query: { today_since: dayStart(dayKey(new Date().toISOString())) } },
     {
       live: ['orders', 'balance', 'deliveries', 'webhook', 'keys'],
       keepPrevious: true,

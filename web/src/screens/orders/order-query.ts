@@ -1,6 +1,6 @@
 import type { Query } from '../../api/client.ts'
 import { formatMoney } from '../../lib/money.ts'
-import { formatDay } from '../../lib/time.ts'
+import { dayStart, formatDay } from '../../lib/time.ts'
 import type { UrlValues } from '../../lib/url-state.ts'
 import { orders } from '../../strings/orders.ts'
 
@@ -22,7 +22,7 @@ export function orderFilters(url: UrlValues, nowMs = Date.now()): Filters {
   // To the minute, so that the page asks for the same thing for a while.
   if (hours !== undefined)
     query.from = new Date(Math.floor(nowMs / 60_000) * 60_000 - hours * HOUR_MS).toISOString()
-  const [from, to] = [dayStart(url.from), dayStart(url.to, 1)]
+  const [from, to] = [startOf(url.from), startOf(url.to, 1)]
   if (from) query.from = from
   if (to) query.to = to
   if (isCents(url.min)) query.min_cents = Number(url.min)
@@ -40,16 +40,14 @@ export const isFiltered = (url: UrlValues): boolean =>
 export const isCents = (text: string | undefined): text is string => /^\d{1,9}$/.test(text ?? '')
 
 /** Days are the reader's: the day somebody remembers is the one on their own calendar. */
-function dayStart(day: string | undefined, plusDays = 0): string | undefined {
-  const [, y, m, d] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day ?? '') ?? []
-  if (y === undefined) return undefined
-  const at = new Date(Number(y), Number(m) - 1, Number(d) + plusDays)
-  return Number.isNaN(at.getTime()) ? undefined : at.toISOString()
+function startOf(day: string | undefined, plusDays = 0): string | undefined {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(day ?? '') || Number.isNaN(Date.parse(`${day}T00:00:00Z`))) return undefined
+  return dayStart(day as string, plusDays)
 }
 
 export function shownRange(url: UrlValues): string | undefined {
   const named = filters.ranges.find(([value]) => value === url.created)?.[1]
-  const [from, to] = [dayStart(url.from), dayStart(url.to)]
+  const [from, to] = [startOf(url.from), startOf(url.to)]
   if (from && to) return `${formatDay(from)} – ${formatDay(to)}`
   if (from) return filters.since(formatDay(from))
   if (to) return filters.until(formatDay(to))

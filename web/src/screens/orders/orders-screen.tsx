@@ -43,7 +43,7 @@ export function OrdersScreen() {
   )
   const held = useHeldRows(
     JSON.stringify({ ...url, open: undefined }),
-    { rows: data?.orders, isStale },
+    { rows: data?.orders, isStale, isLast: data?.next === null },
     ({ id }) => id,
   )
   const paging = usePaging(data, data && rangeOf(data, held.rows?.length ?? 0, url))
@@ -68,6 +68,7 @@ export function OrdersScreen() {
         rowLink={({ id }) => paths.order(id)}
         phone={phoneRow}
         isRowQuiet={isQuiet}
+        isRowGone={held.isGone}
         groupBy={{ key: ({ created_at }) => dayKey(created_at), head: dayHead }}
         error={error}
         onRetry={() => void refetch()}
