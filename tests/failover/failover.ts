@@ -178,8 +178,14 @@ async function runRound(store: Store, name: string, n: number, say: (line: strin
     await mend()
   }
   const mendedMs = performance.now()
-  const { primaryMs, resumedMs, by } = await untilResumed(store, fault.isLoss ? before : undefined, () =>
-    buying.hasSoldSince(fault.lastsMs === undefined ? hitMs : mendedMs),
+  const { primaryMs, resumedMs, by } = await untilResumed(
+    store,
+    fault.isLoss ? before : undefined,
+    // What was sent while the fault came may still have been bought from the primary that was lost.
+    (primaryMs) =>
+      primaryMs === undefined
+        ? buying.hasSoldSince(fault.lastsMs === undefined ? hitMs : mendedMs)
+        : buying.wasToldSince(primaryMs),
   )
   await sleep(AFTER_MS)
   if (fault.lastsMs === undefined) await mend()
@@ -268,7 +274,7 @@ const timelineOf = async (cluster: Cluster) =>
 async function untilResumed(
   { cluster, system, options }: Store,
   lost: number | undefined,
-  hasSold: () => boolean,
+  hasSoldOn: (primaryMs: number | undefined) => boolean,
 ) {
   let primaryMs: number | undefined
   if (lost !== undefined) {
@@ -276,6 +282,7 @@ async function untilResumed(
     await until(isThere, RESUMED_MS_MAX, () => 'no standby was promoted')
     primaryMs = performance.now()
   }
+  const hasSold = () => hasSoldOn(primaryMs)
   let by: Round['by'] = 'itself'
   const patienceMs = options.isSynchronous ? RESUMED_MS_MAX : AFTER_MS
   await until(hasSold, patienceMs, () => 'nothing was sold').catch(async () => {

@@ -147,6 +147,8 @@ export function startBuying({
     done,
     isDone: () => isDone,
     count: () => orders.size,
+    /** Whether a caller was told of an order after this moment. */
+    wasToldSince: (ms: number) => told.some(({ toldMs }) => toldMs > ms),
     /** Whether an order that was sent after this moment has been bought. */
     hasSoldSince: (ms: number) => told.some(({ sentMs }) => sentMs > ms),
     /** When every order under way has come to its end. */
