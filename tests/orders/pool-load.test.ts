@@ -44,13 +44,13 @@ test(`${LINKS} links are loaded beside orders; the command is killed half-way an
   })
   const startedMs = performance.now()
   const repeated = loading()
-  const printed = capture(repeated, 'stdout')
+  const [printed, complained] = [capture(repeated, 'stdout'), capture(repeated, 'stderr')]
   const [code] = await once(repeated, 'close')
   const outcomes = await load.stop()
   await annotate(
     JSON.stringify({ before, ms: Math.round(performance.now() - startedMs), ...tally(outcomes) }),
   )
-  expect(code).toBe(0)
+  expect(code, complained()).toBe(0)
   expect(printed()).toContain(`Loaded ${LINKS - before} links`)
   expect(printed()).toContain(`Skipped ${before}, in this store before or twice in the list: line 1, 2,`)
   expect(await held()).toBe(LINKS)

@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { wakeRetrying } from '../../orders/fulfilment/waiting-lines.ts'
 import type { Clock } from '../../platform/clock.ts'
-import type { Db } from '../../platform/database/db.ts'
+import { type Db, isRolledBack } from '../../platform/database/db.ts'
+import { Unavailable } from '../../platform/trouble.ts'
 import { checkLink, type LinkVault } from '../../supply/gift-link.ts'
 import { type Choice, type Chosen, chooseSource } from '../../supply/item-supply.ts'
 import {
@@ -16,8 +18,11 @@ import {
 import { type Found, findLink } from '../find.ts'
 import type { Act } from './act.ts'
 
-/** Links of one transaction. */
+/** Links of one transaction. Smaller ones wait for their turn among the item's deliveries more often than they gain. */
 const LOAD_PART = 10_000
+/** On a busy machine a part may wait longer than the database lets it: for its turn, or for its own statement. */
+const PART_TRIES = 4
+const PART_PAUSE_MS = 500
 
 /** What an operator may do to pools and to the source of an item's links. */
 export function supplyActions(db: Db, vault: LinkVault, clock: Clock, act: Act) {
@@ -40,10 +45,12 @@ export function supplyActions(db: Db, vault: LinkVault, clock: Clock, act: Act) 
         const part = checked.slice(from, from + LOAD_PART)
         // Sealed before the transaction, because deliveries of this item wait for it.
         const rows = await preparePool(vault, item_id, part, clock.nowMs())
-        const done = await act('pool.load', async (tx, nowMs) => {
-          const result = await loadPool(tx, item_id, rows, nowMs)
-          return { result, target: item_id, details: { loaded: result.loaded, known: result.known.length } }
-        })
+        const done = await again(() =>
+          act('pool.load', async (tx, nowMs) => {
+            const result = await loadPool(tx, item_id, rows, nowMs)
+            return { result, target: item_id, details: { loaded: result.loaded, known: result.known.length } }
+          }),
+        )
         loaded += done.loaded
         pool_left = done.pool_left
         known.push(...done.known.map((position) => from + position))
@@ -107,5 +114,17 @@ export function supplyActions(db: Db, vault: LinkVault, clock: Clock, act: Act) 
         const result = await chooseSource(tx, item_id, choice, nowMs)
         return { result, target: item_id, details: { ...choice } }
       }),
+  }
+}
+
+/** Only what certainly had no effect: the command reports how many links it has loaded. */
+async function again<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof Unavailable && isRolledBack(error)) || tries === PART_TRIES) throw error
+      await sleep(PART_PAUSE_MS * tries)
+    }
   }
 }
