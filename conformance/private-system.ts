@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { poolConnections } from '@shopwire/test-kit/proxies/pgbouncer'
 import { type Relay, startRelay } from '@shopwire/test-kit/proxies/relay'
 import {
   type Certificate,
@@ -22,6 +23,8 @@ const RECEIVER = { host: PUBLIC_ADDRESSES[0], port: 8443 }
 
 export interface PrivateOptions {
   readonly buyers?: number
+  /** Through PgBouncer. */
+  readonly isPooled?: boolean
 }
 
 export interface PrivateSystem {
@@ -35,7 +38,10 @@ export interface PrivateSystem {
 }
 
 /** A whole installation with items, links and accounts. It has the default settings: the limits that are checked are the real ones. */
-export async function startPrivateSystem({ buyers }: PrivateOptions = {}): Promise<PrivateSystem> {
+export async function startPrivateSystem({
+  buyers,
+  isPooled = false,
+}: PrivateOptions = {}): Promise<PrivateSystem> {
   // Events go to public addresses only, so without the public network there is nowhere to send them to.
   const authority = isInPublicNetwork() ? await createAuthority() : undefined
   const certificate = authority && {
@@ -47,6 +53,7 @@ export async function startPrivateSystem({ buyers }: PrivateOptions = {}): Promi
     apis: 0,
     settings: authority ? { NODE_EXTRA_CA_CERTS: authority.file } : {},
   })
+  const pgbouncer = isPooled ? await poolConnections(system) : undefined
   const operator = createOperator(() => ({
     ...system.settingsOf('operator'),
     SHOPWIRE_REDIS_TIMEOUT_MS: PATIENT_MS,
@@ -81,6 +88,7 @@ export async function startPrivateSystem({ buyers }: PrivateOptions = {}): Promi
     async stop() {
       await Promise.all([receiver?.close(), balancer?.close()])
       await Promise.all([system.stop(), operator.closeOperator(), authority?.remove()])
+      await pgbouncer?.stop()
     },
   }
 }

@@ -30,6 +30,7 @@ npm run conformance -- [options]
                          --receiver-cert FILE and --receiver-key FILE
   --only TEXT            only checks whose id begins with one of these, separated by commas
   --store NAME           of the private service: postgres or redis only
+  --pooled               the private service connects to PostgreSQL through PgBouncer
   --report-dir FOLDER    also write conformance.xml (JUnit) and conformance.html
   --list                 print all checks as JSON and stop
 `
@@ -52,6 +53,7 @@ const { values } = parseArgs({
     'receiver-key': { type: 'string' },
     only: { type: 'string' },
     store: { type: 'string' },
+    pooled: { type: 'boolean', default: false },
     'report-dir': { type: 'string' },
   },
 })
@@ -135,7 +137,7 @@ function canMakeNetwork(): boolean {
 
 async function checkPrivate(): Promise<void> {
   process.stderr.write('starting a private system with items, links and accounts\n')
-  const service = await startPrivateSystem()
+  const service = await startPrivateSystem({ isPooled: values.pooled })
   try {
     const sections: Section[] = []
     for (const store of stores.filter((name) => values.store === undefined || values.store === name)) {

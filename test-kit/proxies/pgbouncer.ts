@@ -4,9 +4,9 @@ import { chmod, chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { ROOT } from '../pages/code-blocks.ts'
-import { findServiceUser, freePort, until } from '../servers/index.ts'
-import { capture } from '../systems/index.ts'
+import { codeBlocks, ROOT } from '../pages/code-blocks.ts'
+import { changeUrls, findServiceUser, freePort, until } from '../servers/index.ts'
+import { capture, type System } from '../systems/index.ts'
 
 /** The PgBouncer of deploy/ha/pgbouncer.ini, that very file, but for the ports and the path of its list of logins. */
 export interface Pgbouncer {
@@ -67,6 +67,21 @@ export async function startPgbouncer(superuserUrl: string): Promise<Pgbouncer> {
     throw error
   })
   return { port, url, log, stop }
+}
+
+/**
+ * In front of every process that this system starts from now on, with the limits that the page has for its logins. The owner and the
+ * superuser stay connected directly.
+ */
+export async function poolConnections(system: System): Promise<Pgbouncer> {
+  const path = join(ROOT, 'docs/self-hosting/high-availability.md')
+  const blocks = codeBlocks({ path, text: await readFile(path, 'utf8') })
+  await system.query(String(blocks.find(({ language }) => language === 'sql')?.code))
+  const pgbouncer = await startPgbouncer(system.postgres.superuserUrl)
+  const { ownerUrl } = system.database
+  system.database = { ...changeUrls(system.database, pgbouncer.url), ownerUrl }
+  system.settings = { ...system.settings, SHOPWIRE_DATABASE_NAMED_STATEMENTS: 'false' }
+  return pgbouncer
 }
 
 /** As pgbouncer.ini says how to make it. */

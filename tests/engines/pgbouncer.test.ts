@@ -1,10 +1,7 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { codeBlocks, ROOT } from '@shopwire/test-kit/pages/code-blocks'
 import { newOrder } from '@shopwire/test-kit/people/buyer'
-import { type Pgbouncer, startPgbouncer } from '@shopwire/test-kit/proxies/pgbouncer'
+import { type Pgbouncer, poolConnections } from '@shopwire/test-kit/proxies/pgbouncer'
 import { connect } from '@shopwire/test-kit/requests/connection'
-import { changeUrls, until } from '@shopwire/test-kit/servers'
+import { until } from '@shopwire/test-kit/servers'
 import { openShop } from '@shopwire/test-kit/shops/shop'
 import { limitless, runProgram, START_MS_MAX, type System, startSystem } from '@shopwire/test-kit/systems'
 import pg from 'pg'
@@ -16,27 +13,19 @@ const POOL_SIZE = 8
 
 let system: System
 let pgbouncer: Pgbouncer
+let direct: Pick<System, 'settings' | 'database'>
 beforeAll(async () => {
   system = await startSystem({ admission: 'redis', apis: 0, settings: limitless })
-  pgbouncer = await startPgbouncer(system.postgres.superuserUrl)
-  await giveLimits()
+  direct = { settings: system.settings, database: system.database }
+  pgbouncer = await poolConnections(system)
 }, START_MS_MAX)
 afterAll(async () => {
   await pgbouncer?.stop()
   await system?.stop()
 })
 
-/** The statements of the page, as written, in the database of this test. */
-async function giveLimits(): Promise<void> {
-  const path = join(ROOT, 'docs/self-hosting/high-availability.md')
-  const blocks = codeBlocks({ path, text: await readFile(path, 'utf8') })
-  await system.query(String(blocks.find(({ language }) => language === 'sql')?.code))
-}
-
-const pooled = () => changeUrls(system.database, pgbouncer.url)
-
 test('a process that is not told of the pooler ends at its start, and says which setting is missing', async () => {
-  const settings = { ...system.settingsOf('api'), SHOPWIRE_DATABASE_URL: pooled().processUrls.api }
+  const { SHOPWIRE_DATABASE_NAMED_STATEMENTS: _, ...settings } = system.settingsOf('api')
   const { code, stdout, stderr } = await runProgram('api', [], settings, { msMax: 20_000 })
   expect(`${stdout}${stderr}`).toMatch(/proxy that pools transactions, such as PgBouncer/)
   expect(`${stdout}${stderr}`).toContain('SHOPWIRE_DATABASE_NAMED_STATEMENTS=false')
@@ -44,7 +33,10 @@ test('a process that is not told of the pooler ends at its start, and says which
 })
 
 test('a migration through it is refused, and changes nothing', async () => {
-  const settings = { ...system.settings, SHOPWIRE_DATABASE_OWNER_URL: pooled().ownerUrl }
+  const settings = {
+    ...direct.settings,
+    SHOPWIRE_DATABASE_OWNER_URL: pgbouncer.url(direct.database.ownerUrl),
+  }
   const { code, stdout, stderr } = await runProgram('migrate', [], settings)
   expect(`${stdout}${stderr}`).toMatch(/pools connections, such as PgBouncer.*Nothing was changed/s)
   expect(code).toBeGreaterThan(0)
@@ -53,7 +45,7 @@ test('a migration through it is refused, and changes nothing', async () => {
 test.each(['api', 'worker', 'dashboard'] as const)(
   'the limits of the login of %s hold in a pooled session, and nothing is compiled',
   async (process) => {
-    const client = new pg.Client({ connectionString: pooled().processUrls[process] })
+    const client = new pg.Client({ connectionString: system.database.processUrls[process] })
     await client.connect()
     onTestFinished(() => client.end())
     const value = async (name: string) => (await client.query(`show ${name}`)).rows[0]?.[name]
@@ -65,9 +57,6 @@ test.each(['api', 'worker', 'dashboard'] as const)(
 )
 
 test('with unnamed statements a store sells and delivers through it, while its server sessions are few', async () => {
-  const direct = system.database
-  system.database = { ...pooled(), ownerUrl: direct.ownerUrl }
-  system.settings = { ...system.settings, SHOPWIRE_DATABASE_NAMED_STATEMENTS: 'false' }
   const api = await system.startApi()
   await system.startWorker()
   const shop = openShop(system)

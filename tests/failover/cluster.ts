@@ -21,8 +21,8 @@ export interface Cluster {
   untilHealthy(msMax: number): Promise<void>
   /** At the primary, as superuser; fails at once while there is none. */
   query<Row extends object>(text: string, msMax?: number): Promise<Row[]>
-  /** Everything that runs on a node: pid and name. */
-  processesOf(n: number): Promise<{ readonly pid: number; readonly name: string }[]>
+  /** Everything that runs on a node; `title` is what it says that it is doing. */
+  processesOf(n: number): Promise<{ readonly pid: number; readonly name: string; readonly title: string }[]>
   cut(n: number): Promise<void>
   mend(n: number): Promise<void>
   switchOver(): Promise<void>
@@ -229,6 +229,7 @@ async function processesOf(n: number) {
     pids.map(async (pid) => ({
       pid,
       name: (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).trim(),
+      title: (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).replaceAll('\0', ' '),
     })),
   )
   return named.filter(({ name }) => name !== '')

@@ -1,7 +1,8 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fillDisk } from '@shopwire/test-kit/servers'
-import { type Cluster, kill } from './cluster.ts'
+import { type Cluster, kill, NODES } from './cluster.ts'
 import type { Sentinels } from './sentinels.ts'
 
 /** A way to lose the primary, or what it depends on. */
@@ -24,7 +25,10 @@ async function signal(cluster: Cluster, n: number, name: NodeJS.Signals, wanted:
 }
 
 const SLOW_MS = 1_500
+/** How far the standbys are behind when the primary dies. */
+const BEHIND_MS = 2_000
 const everything = () => true
+const isReceiver = ({ title }: Process) => /^postgres: .*walreceiver/.test(title)
 const isPostgres = ({ name }: Process) => name.startsWith('postgres')
 
 const killNode = async (cluster: Cluster, n: number) => {
@@ -49,6 +53,18 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     },
   },
   'kill-machine': { what: 'kill -9 of everything on the machine', isLoss: true, hit: killNode },
+  'kill-ahead': {
+    what: 'kill -9 of everything on the machine while no standby has had its last two seconds',
+    isLoss: true,
+    async hit(cluster, n) {
+      const standbys = NODES.filter((one) => one !== n)
+      for (const one of standbys) await signal(cluster, one, 'SIGSTOP', isReceiver)
+      await sleep(BEHIND_MS)
+      const mend = await killNode(cluster, n)
+      for (const one of standbys) await signal(cluster, one, 'SIGCONT', isReceiver)
+      return mend
+    },
+  },
   'pause-machine': { what: 'the machine stands still and comes back', isLoss: true, hit: pause(everything) },
   'pause-postgres': { what: 'PostgreSQL stands still and comes back', isLoss: true, hit: pause(isPostgres) },
   'cut-machine': {

@@ -23,6 +23,9 @@ import { KINDS, type Rig } from './kinds.ts'
 import { seeded } from './seeded.ts'
 import { startWire, type Wire } from './wires.ts'
 
+/** As SHOPWIRE_BATCHING. */
+export const batchings = ['adaptive', 'always', 'off'] as const
+
 export interface FaultOptions {
   /** How long orders are placed, unless there are enough of them before. */
   readonly seconds: number
@@ -35,6 +38,7 @@ export interface FaultOptions {
   /** Names of KINDS, in an order that the seed chooses, over and over. */
   readonly kinds: readonly string[]
   readonly admission: 'redis' | 'postgres'
+  readonly batching: (typeof batchings)[number]
   /** A worker that delivers, and is broken as well. It takes most of the processor: without it there are several times as many orders. */
   readonly worker: boolean
 }
@@ -114,7 +118,11 @@ export async function runFaults(options: FaultOptions, say: (line: string) => vo
 }
 
 /** A store whose parts can be broken one by one. Its database is in memory, so that a disk can be full and flushes cost nothing by themselves. */
-async function startRig({ admission, worker }: FaultOptions): Promise<Rig & { stop(): Promise<void> }> {
+async function startRig({
+  admission,
+  batching,
+  worker,
+}: FaultOptions): Promise<Rig & { stop(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'shopwire-faults-'))
   const [disk, slowDisk] = [await mountSmallDisk(DISK), await makeSlowDisk()]
   const system = await startSystem({
@@ -124,7 +132,7 @@ async function startRig({ admission, worker }: FaultOptions): Promise<Rig & { st
     ...(disk && { postgresDir: join(disk.folder, 'postgres') }),
     ...(slowDisk && { postgresEnv: slowDisk.env }),
     postgresSettings: { max_wal_size: '256MB', min_wal_size: '80MB' },
-    settings: { ...limitless, SHOPWIRE_LOG_LEVEL: 'silent' },
+    settings: { ...limitless, SHOPWIRE_LOG_LEVEL: 'silent', SHOPWIRE_BATCHING: batching },
   })
   const toDatabase = await startWire(() => system.postgres.port)
   const direct = system.database

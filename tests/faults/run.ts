@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
-import { type FaultOptions, runFaults } from './faults.ts'
+import { batchings, type FaultOptions, runFaults } from './faults.ts'
 import { KINDS } from './kinds.ts'
 
-const USAGE = `usage: npm run faults -- --seconds 60 --seed 1 [--runs 1] [--kinds ${Object.keys(KINDS).join(',')}] [--orders 1000000] [--accounts 5000] [--every 5] [--admission redis|postgres] [--no-worker]
+const USAGE = `usage: npm run faults -- --seconds 60 --seed 1 [--runs 1] [--kinds ${Object.keys(KINDS).join(',')}] [--orders 1000000] [--accounts 5000] [--every 5] [--admission redis|postgres] [--batching ${batchings.join('|')}] [--no-worker]
 Each run has the next seed. Slow and full disks need root on Linux, and a C compiler.\n`
 
 const { values } = parseArgs({
@@ -16,6 +16,7 @@ const { values } = parseArgs({
     runs: { type: 'string', default: '1' },
     kinds: { type: 'string', default: Object.keys(KINDS).join(',') },
     admission: { type: 'string', default: 'redis' },
+    batching: { type: 'string', default: 'adaptive' },
     worker: { type: 'boolean', default: true },
   },
 })
@@ -54,7 +55,9 @@ function readOptions(): FaultOptions | undefined {
   ].map(Number) as [number, number, number, number, number]
   if (![seconds, seed, orders, accounts, every].every((n) => Number.isInteger(n) && n > 0)) return undefined
   if (admission !== 'redis' && admission !== 'postgres') return undefined
+  const batching = batchings.find((name) => name === values.batching)
+  if (batching === undefined) return undefined
   const kinds = values.kinds.split(',')
   if (!kinds.every((name) => KINDS[name])) return undefined
-  return { seconds, seed, orders, accounts, every, kinds, admission, worker: values.worker }
+  return { seconds, seed, orders, accounts, every, kinds, admission, batching, worker: values.worker }
 }
