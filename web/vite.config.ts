@@ -5,7 +5,10 @@ import { defineConfig } from 'vite'
 export const SHARED = 'shared'
 
 /** What only screens with a form need: keys, settings, signing in. */
-const FORMS = /@mantine\/form|PasswordInput|uqr|web\/src\/session/
+const FORMS = /@mantine\/form|PasswordInput|uqr|web\/src\/session|act-form/
+
+/** What only screens with items need. */
+const ITEMS = /item-art/
 
 /** Used by build.ts and, for work on a screen, by `vite` itself with the API of a running dashboard behind it. */
 export const webConfig = defineConfig({
@@ -37,8 +40,9 @@ export const webConfig = defineConfig({
             },
             { name: 'index', tags: ['$initial'], priority: 2 },
             // What more than one screen uses. A screen itself, and the charts, stay files of their own.
-            { name: SHARED, test: (id) => !FORMS.test(id), minShareCount: 2, priority: 1 },
+            { name: SHARED, test: (id) => !FORMS.test(id) && !ITEMS.test(id), minShareCount: 2, priority: 1 },
             { name: 'forms', test: FORMS, minShareCount: 2 },
+            { name: 'items', test: ITEMS, minShareCount: 2 },
           ],
         },
       },

@@ -3196,6 +3196,7 @@ CREATE TABLE shopwire.top_ups (
     look_at timestamp with time zone DEFAULT (now() + '00:05:00'::interval),
     answers integer DEFAULT 0 NOT NULL,
     compared_at timestamp with time zone,
+    attempt text COLLATE pg_catalog."C",
     CONSTRAINT top_ups_amount_cents_check CHECK ((amount_cents > 0)),
     CONSTRAINT top_ups_credited CHECK (((state = 'credited'::text) = (credited_seq IS NOT NULL))),
     CONSTRAINT top_ups_credited_cents CHECK (((credited_cents IS NULL) = (credited_seq IS NULL))),
@@ -3703,6 +3704,8 @@ CREATE INDEX top_up_reversals_top_up ON shopwire.top_up_reversals USING btree (a
 
 CREATE INDEX top_up_reversals_unsettled ON shopwire.top_up_reversals USING btree (id) WHERE (NOT is_settled);
 
+CREATE UNIQUE INDEX top_ups_attempt ON shopwire.top_ups USING btree (account_id, attempt) WHERE (attempt IS NOT NULL);
+
 CREATE INDEX top_ups_by_card ON shopwire.top_ups USING btree (decided_at) WHERE ((state = 'credited'::text) AND (provider_payment IS NOT NULL));
 
 CREATE INDEX top_ups_look ON shopwire.top_ups USING btree (look_at) WHERE ((look_at IS NOT NULL) AND (provider <> 'bank'::text));
@@ -3970,6 +3973,8 @@ CREATE POLICY all_accounts ON shopwire.link_reads TO shopwire_functions, shopwir
 
 CREATE POLICY all_accounts ON shopwire.links_kept_longer TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
+CREATE POLICY all_accounts ON shopwire.lost_links TO shopwire_functions, shopwire_maintenance, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
 CREATE POLICY all_accounts ON shopwire.memberships TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
 CREATE POLICY all_accounts ON shopwire.notices TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
@@ -4032,6 +4037,8 @@ ALTER TABLE shopwire.link_reads ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE shopwire.links_kept_longer ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE shopwire.lost_links ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY mail ON shopwire.jobs FOR INSERT TO shopwire_dashboard WITH CHECK (((queue = 'mail'::text) AND (account_id IS NULL)));
 
 ALTER TABLE shopwire.memberships ENABLE ROW LEVEL SECURITY;
@@ -4079,6 +4086,8 @@ CREATE POLICY own_account ON shopwire.key_last_uses TO shopwire_dashboard USING 
 CREATE POLICY own_account ON shopwire.key_usage TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
 CREATE POLICY own_account ON shopwire.link_reads TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
+CREATE POLICY own_account ON shopwire.lost_links TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
 CREATE POLICY own_account ON shopwire.memberships TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
@@ -4931,8 +4940,10 @@ GRANT SELECT,INSERT,DELETE ON TABLE shopwire.links_kept_longer TO shopwire_worke
 GRANT SELECT,INSERT ON TABLE shopwire.lost_links TO shopwire_operator_rights;
 GRANT SELECT ON TABLE shopwire.lost_links TO shopwire_worker_rights;
 
+GRANT SELECT(account_id) ON TABLE shopwire.lost_links TO shopwire_dashboard;
 GRANT SELECT(account_id) ON TABLE shopwire.lost_links TO shopwire_readonly_rights;
 
+GRANT SELECT(order_id) ON TABLE shopwire.lost_links TO shopwire_dashboard;
 GRANT SELECT(order_id) ON TABLE shopwire.lost_links TO shopwire_readonly_rights;
 
 GRANT SELECT(sold_at) ON TABLE shopwire.lost_links TO shopwire_readonly_rights;
@@ -5283,12 +5294,16 @@ GRANT SELECT,UPDATE ON TABLE shopwire.refund_rule TO shopwire_operator_rights;
 GRANT SELECT ON TABLE shopwire.refund_rule TO shopwire_readonly_rights;
 GRANT SELECT ON TABLE shopwire.refund_rule TO shopwire_worker_rights;
 
+GRANT SELECT(cancel_after) ON TABLE shopwire.refund_rule TO shopwire_dashboard;
+
 GRANT UPDATE(window_started_at) ON TABLE shopwire.refund_rule TO shopwire_worker_rights;
 
 GRANT UPDATE(window_count) ON TABLE shopwire.refund_rule TO shopwire_worker_rights;
 
+GRANT SELECT(held_at) ON TABLE shopwire.refund_rule TO shopwire_dashboard;
 GRANT UPDATE(held_at) ON TABLE shopwire.refund_rule TO shopwire_worker_rights;
 
+GRANT SELECT(working_since) ON TABLE shopwire.refund_rule TO shopwire_dashboard;
 GRANT UPDATE(working_since) ON TABLE shopwire.refund_rule TO shopwire_worker_rights;
 
 GRANT UPDATE(worked_at) ON TABLE shopwire.refund_rule TO shopwire_worker_rights;
@@ -5495,6 +5510,8 @@ GRANT UPDATE(look_at) ON TABLE shopwire.top_ups TO shopwire_worker_rights;
 GRANT UPDATE(answers) ON TABLE shopwire.top_ups TO shopwire_worker_rights;
 
 GRANT UPDATE(compared_at) ON TABLE shopwire.top_ups TO shopwire_worker_rights;
+
+GRANT INSERT(attempt) ON TABLE shopwire.top_ups TO shopwire_dashboard;
 
 GRANT SELECT ON TABLE shopwire.transfers TO shopwire_dashboard;
 GRANT SELECT,INSERT ON TABLE shopwire.transfers TO shopwire_functions;

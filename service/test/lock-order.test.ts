@@ -450,10 +450,10 @@ async function moneyInAndBack(database: TestDatabase, operator: Operator, accoun
     name: 'stripe',
     open: async () => ({ session: '', url: '' }),
     readSession: async (id) => {
-      if (id === 'cs_top_open') return { payment: null, state: 'open' }
+      if (id === 'cs_top_open') return { payment: null, url: null, state: 'open' }
       return id === 'cs_top_3'
-        ? { payment: null, state: 'expired' }
-        : { payment: `pi_${id.slice(3)}`, state: 'paid' }
+        ? { payment: null, url: null, state: 'expired' }
+        : { payment: `pi_${id.slice(3)}`, url: null, state: 'paid' }
     },
     readPayment: async (payment) => ({
       ...{ payment, payer: { account_id, top_up_id: payment.slice(3) }, amount_cents: 500, currency: 'usd' },
@@ -472,6 +472,7 @@ async function moneyInAndBack(database: TestDatabase, operator: Operator, accoun
         amount_cents: 500,
         reference: newReference(),
         provider_session: provider === 'stripe' ? `cs_${id}` : null,
+        attempt: id,
         created_by: 'per_1',
         created_by_name: 'Ada',
         created_at: new Date(clock.nowMs()),

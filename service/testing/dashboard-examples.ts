@@ -142,7 +142,9 @@ export const routeExamples: Readonly<Record<DashboardRouteName, RouteExample>> =
   getFunding: {},
   listTopUps: { foreignSearches: ({ top_up_id }) => [{ before: top_up_id }] },
   getTopUp: { id: 'top_1', foreign: ({ top_up_id }) => ({ id: top_up_id }) },
-  startTopUp: { body: { provider: 'bank', amount_cents: 10_000 } },
+  startTopUp: {
+    body: { provider: 'bank', amount_cents: 10_000, attempt: '7d3c1f6e-2a4b-4c8d-9e0f-1a2b3c4d5e6f' },
+  },
   getHome: {},
   getStore: {},
   find: {
@@ -158,6 +160,7 @@ export const routeExamples: Readonly<Record<DashboardRouteName, RouteExample>> =
       ].map((q) => ({ q })),
   },
   listOrders: { foreignSearches: (other) => [...orderSearches(other), { before: other.order_id }] },
+  sumOrders: { foreignSearches: orderSearches },
   exportOrders: { foreignSearches: orderSearches },
   getOrder: { id: ORDER_ID, foreign: ({ order_id }) => ({ id: order_id }) },
   revealLink: {

@@ -28,6 +28,7 @@ export function openAreas(shop: Shop, sources: Partial<HomeSources> = {}) {
       act: memberAct(shop.database),
       vault: shop.vault,
       mailOwners: async (_tx, _member, mail) => void mails.push(mail),
+      contact: 'help@shop.example',
     }),
     ...homeArea({
       db,

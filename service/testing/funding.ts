@@ -1,4 +1,4 @@
-import { createSecretKey, randomBytes } from 'node:crypto'
+import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { startStripe } from '@shopwire/test-kit/receivers/stripe'
 import type { StripeReversal, StripeSession } from '@shopwire/test-kit/receivers/stripe-merchant'
@@ -135,7 +135,7 @@ export async function openFunding(options: { readonly clock?: Clock } = {}) {
     },
 
     async start(amount_cents: number, account_id = account.id, provider_name: 'bank' | 'stripe' = 'stripe') {
-      const body = { provider: provider_name, amount_cents }
+      const body = { provider: provider_name, amount_cents, attempt: randomUUID() }
       const started = await area.startTopUp(call({ body }, account_id) as never)
       const session = [...stripe.sessions.values()].find(
         ({ client_reference_id }) => client_reference_id === started.top_up.id,

@@ -93,7 +93,7 @@ async function makeThings(
     expect(all.map(({ state }) => state)).toEqual(['accepted', 'accepted', 'accepted'])
   }, WAIT)
   const [delivery] = await deliveries()
-  const { top_up } = await asStranger('startTopUp', { body: { provider: 'bank', amount_cents: 10_000 } })
+  const { top_up } = await asStranger('startTopUp', routeExamples.startTopUp)
   const { token } = await asStranger('createToken', routeExamples.createToken)
   const invitation = await asStranger('invite', { body: { email, role: 'viewer' } })
   const { transfers } = await asStranger('listTransfers')

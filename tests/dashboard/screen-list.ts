@@ -64,7 +64,7 @@ export const openings: readonly Screen[] = [
     open: opens(rowLink, (page) => page.getByRole('navigation', { name: 'Breadcrumb' })),
   },
   { name: 'add funds', path: '/balance', open: dialogBy('Add funds') },
-  { name: 'low-balance mail', path: '/balance', open: dialogBy(/^(Change|Set up)$/) },
+  { name: 'low-balance mail', path: '/balance', open: dialogBy(/^(Change|Turn on…)$/) },
   {
     name: 'quote',
     path: '/catalogue',

@@ -4,8 +4,12 @@ export const paths = {
   orders: '/orders',
   order: (id: string) => `/orders/${id}`,
   balance: '/balance',
+  /** The statement of its month, with this entry first. */
+  transfer: (id: string, at: string) =>
+    `/balance?month=${at.slice(0, 7)}&before=${Number(id.slice('tr_'.length)) + 1}&open=${id}`,
   topUp: '/balance/top-up',
   catalogue: '/catalogue',
+  item: (id: string) => `/catalogue?q=${id}`,
   keys: '/keys',
   key: (id: string) => `/keys?open=${id}`,
   webhook: '/webhook',

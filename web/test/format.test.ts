@@ -65,6 +65,11 @@ test('an audit row lists changed fields first, and unknown actions in readable w
     ['name', false],
   ])
   expect(changes[1]).toMatchObject({ before: '–', after: 'yes' })
+  const names = new Map([['per_1', 'Jin']])
+  expect(changesOf({ people: ['per_1', 'per_2'] }, { threshold_cents: 50_000 }, names)).toMatchObject([
+    { field: 'people', before: 'Jin, per_2' },
+    { field: 'threshold', after: '$500.00' },
+  ])
   expect(actionWords('key.create')).toBe('Create key')
   expect(actionWords('shop_window.paint_red')).toBe('Paint red shop window')
 })

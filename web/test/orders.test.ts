@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { dayStart } from '../src/lib/time.ts'
-import { isFiltered, orderFilters, shownAmounts } from '../src/screens/orders/order-query.ts'
+import { amountFilter } from '../src/components/lists/range-filters.tsx'
+import { dayInWords, dayStart, parseDay } from '../src/lib/time.ts'
+import { isFiltered, orderFilters, shownRange } from '../src/screens/orders/order-query.ts'
 
 const NOW = Date.parse('2026-11-15T13:32:07.500Z')
 
@@ -28,9 +29,23 @@ test('a last day belongs to the range', () => {
 })
 
 test('amounts are shown with their cents', () => {
-  expect(shownAmounts({ min: '500' })).toBe('$5.00 or more')
-  expect(shownAmounts({ min: '500', max: '1999' })).toBe('$5.00 to $19.99')
-  expect(shownAmounts({ min: 'x' })).toBeUndefined()
+  const { shown } = amountFilter('Total', ['min', 'max'])
+  expect(shown({ min: '500' })).toBe('from $5.00')
+  expect(shown({ min: '500', max: '1999' })).toBe('$5.00 to $19.99')
+  expect(shown({ min: 'x' })).toBeUndefined()
+})
+
+test('days are read as people write them, and shown with the month as a word', () => {
+  const now = new Date(NOW)
+  expect(
+    ['2026-11-15', '15 Nov', '15 nov 2026', ' 15 November 2026', '5 sept'].map((text) => parseDay(text, now)),
+  ).toEqual(['2026-11-15', '2026-11-15', '2026-11-15', '2026-11-15', '2026-09-05'])
+  expect(['11/15/2026', '31 Feb', '15 Mo', '2026-13-01', 'today'].map((text) => parseDay(text, now))).toEqual(
+    Array(5).fill(undefined),
+  )
+  expect(dayInWords('2026-11-05')).toBe('5 Nov 2026')
+  expect(shownRange({ from: '2026-11-01', to: '2026-11-05' })).toBe('1 Nov 2026 to 5 Nov 2026')
+  expect(shownRange({ created: '7d' })).toBe('last 7 days')
 })
 
 test("the day of the reader begins at their midnight, also where the clock is not whole hours from UTC's", () => {

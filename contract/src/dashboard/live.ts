@@ -17,6 +17,8 @@ export type LiveHint = Static<typeof LiveHint>
 export const liveEvents = {
   /** Something of these topics has changed. */
   hint: 'hint',
+  /** Nothing has changed; a page that hears neither this nor a hint for some time connects again. */
+  heartbeat: 'heartbeat',
   /** The session has ended or is in another account, or the membership was removed: the page reads the session instead of connecting again. */
   ended: 'ended',
 } as const

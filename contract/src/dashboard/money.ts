@@ -273,6 +273,8 @@ export const moneyRoutes = [
     body: closed({
       provider: Type.Enum(topUpProviders, { type: 'string' }),
       amount_cents: Type.Integer({ minimum: 1, maximum: 100_000_000_00 }),
+      /** Made when the dialog asks. A repeat gets the top-up that the first one started. */
+      attempt: Type.String({ pattern: '^[0-9a-f-]{36}$' }),
     }),
     reply: closed({
       top_up: TopUpView,

@@ -121,3 +121,9 @@ create table lost_links (
 );
 
 create index lost_links_order on lost_links (order_id) where order_id is not null;
+
+alter table lost_links enable row level security;
+create policy all_accounts on lost_links
+  to shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights, shopwire_functions, shopwire_maintenance
+  using (true);
+create policy own_account on lost_links to shopwire_dashboard using (account_id = nullif(current_setting('shopwire.account_id', true), ''));

@@ -33,6 +33,8 @@ create table top_ups (
   answers integer not null default 0,
   -- When the reconciliation last found the payment at the provider.
   compared_at timestamptz,
+  -- What the dashboard's page named its request, so that a repeat starts no second one.
+  attempt text collate "C",
   primary key (account_id, id),
   foreign key (account_id, credited_seq) references transfers (account_id, seq),
   constraint top_ups_credited check ((state = 'credited') = (credited_seq is not null)),
@@ -41,6 +43,7 @@ create table top_ups (
 );
 
 create unique index top_ups_reference on top_ups (reference);
+create unique index top_ups_attempt on top_ups (account_id, attempt) where attempt is not null;
 create unique index top_ups_transfer_once on top_ups (account_id, credited_seq) where credited_seq is not null;
 create index top_ups_payment on top_ups (provider_payment) where provider_payment is not null;
 create index top_ups_open on top_ups (created_at) where state in ('pending', 'review');

@@ -27,6 +27,8 @@ export interface Payer {
 /** A payment page, as the provider reports it. */
 export interface ReadSession {
   readonly payment: string | null
+  /** Where it is paid; null when it cannot be any more. */
+  readonly url: string | null
   readonly state: 'open' | 'paid' | 'processing' | 'failed' | 'expired'
 }
 

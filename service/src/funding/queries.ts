@@ -29,6 +29,7 @@ export interface NewTopUp
     TopUp,
     'account_id' | 'id' | 'provider' | 'amount_cents' | 'reference' | 'provider_session' | 'created_by'
   > {
+  readonly attempt: string
   readonly created_by_name: string
   readonly created_at: Date
 }
@@ -36,10 +37,10 @@ export interface NewTopUp
 /** Only columns that the dashboard's role may write; the database makes it pending. */
 export const insertTopUp = (tx: Queryable, top_up: NewTopUp) =>
   tx.run(sql`
-    insert into top_ups (account_id, id, provider, amount_cents, reference, provider_session, created_by, created_by_name,
-                         created_at)
+    insert into top_ups (account_id, id, provider, amount_cents, reference, provider_session, attempt, created_by,
+                         created_by_name, created_at)
     values (${top_up.account_id}, ${top_up.id}, ${top_up.provider}, ${top_up.amount_cents}, ${top_up.reference},
-            ${top_up.provider_session}, ${top_up.created_by}, ${top_up.created_by_name}, ${top_up.created_at})`)
+            ${top_up.provider_session}, ${top_up.attempt}, ${top_up.created_by}, ${top_up.created_by_name}, ${top_up.created_at})`)
 
 export const countPending = (db: Queryable, account_id: string) =>
   db.one<{ count: number }>(sql`
@@ -55,6 +56,13 @@ export const selectTopUp = (db: Queryable, account_id: string, id: string) =>
       from top_ups
      where account_id = ${account_id}
        and id = ${id}`)
+
+export const selectIdOfAttempt = (db: Queryable, account_id: string, attempt: string) =>
+  db.maybeOne<{ id: string }>(sql`
+    select id
+      from top_ups
+     where account_id = ${account_id}
+       and attempt = ${attempt}`)
 
 /** Newest first; `beforeId` continues a list. */
 export const selectTopUps = (db: Queryable, account_id: string, beforeId: string | null, limit: number) =>

@@ -77,7 +77,13 @@ export function stripeProvider({ secretKey, apiUrl, origin, fetch }: StripeOptio
 
     async readSession(id) {
       const session = await found(() => stripe.checkout.sessions.retrieve(id, { expand: ['payment_intent'] }))
-      return session && { payment: idOf(session.payment_intent) ?? null, state: stateOf(session) }
+      return (
+        session && {
+          payment: idOf(session.payment_intent) ?? null,
+          url: session.url,
+          state: stateOf(session),
+        }
+      )
     },
 
     async readPayment(id) {

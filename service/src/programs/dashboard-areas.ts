@@ -80,6 +80,7 @@ export async function mountAreas(config: DashboardConfig, { db, clock, keyring, 
     installation: { version: VERSION, docs_url: new URL('/docs/', config.SHOPWIRE_API_URL).href },
     sources: homeSources,
     cell: config.SHOPWIRE_CELL,
+    ...whoSells(config),
     apiUrl: config.SHOPWIRE_API_URL,
     origin,
     /** Opened when the first key is revoked: API processes keep their own. */
@@ -117,6 +118,11 @@ export async function mountAreas(config: DashboardConfig, { db, clock, keyring, 
     },
   }
 }
+
+const whoSells = ({ SHOPWIRE_CONTACT: contact, SHOPWIRE_SELLER: seller }: DashboardConfig) => ({
+  contact,
+  seller,
+})
 
 function companyFrom(config: DashboardConfig) {
   const {

@@ -17,7 +17,7 @@ export function fundingOptionsOf(config: DashboardConfig): FundingOptions {
     card: config.SHOPWIRE_STRIPE_WEBHOOK_SECRETS && cardPaymentsOf(config),
     min_cents: config.SHOPWIRE_TOP_UP_MIN_CENTS,
     max_cents: config.SHOPWIRE_TOP_UP_MAX_CENTS,
-    contact: config.SHOPWIRE_FUNDING_CONTACT,
+    contact: config.SHOPWIRE_CONTACT,
   }
 }
 

@@ -226,7 +226,7 @@ test('the log line of a stream has the status it was answered with, and its time
 
 test('a stream lives longer than the time after which the edge closes a quiet connection', async () => {
   const stream = await listen(await dashboard.signIn(account.id))
-  await expect.poll(() => stream.text(), { timeout: 25_000, interval: 500 }).toContain(': open')
+  await expect.poll(() => stream.text(), { timeout: 25_000, interval: 500 }).toContain('event: heartbeat')
   await new Promise((resolve) => setTimeout(resolve, 7_000))
   expect(stream.isEnded()).toBe(false)
   await fund(account.id, 'c')

@@ -314,10 +314,15 @@ test('a month with more lines than a PDF should have adds orders up by day and s
   const { month: sums } = await ask('getBalance', id, { month: '2026-10' })
   const account = { id, name: 'Größe 日本' }
   const range = { from_seq: 1, to_seq: 121 }
-  const file = statementPdf(shop.database.dashboard, { account, sums, range, made_at: new Date(NOW_MS) }, 50)
+  const file = statementPdf(
+    shop.database.dashboard,
+    { account, seller: ['Example Ltd', '1 Example Street, London'], sums, range, made_at: new Date(NOW_MS) },
+    50,
+  )
   const pages = textOfPdf(await buffer(Readable.from(file)))
   const all = pages.join('\n')
   expect(all).toContain('Größe ??')
+  expect(all).toContain('1 Example Street, London')
   expect(all.match(/^Orders$/gm)).toHaveLength(12)
   expect(all.match(/^Top-up$/gm)).toHaveLength(12)
   expect(all.trimEnd().endsWith('$1,092.00')).toBe(true)

@@ -1,6 +1,7 @@
 import { orderRoutes } from '@shopwire/contract/dashboard'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ordersCsv } from '../../src/dashboard/orders/orders-csv.ts'
+import { setRefundRule } from '../../src/orders/fulfilment/refund-rule.ts'
 import { sql } from '../../src/platform/database/db.ts'
 import type { Sent } from '../../src/platform/outbound/guarded-client.ts'
 import { Refusal } from '../../src/platform/trouble.ts'
@@ -152,6 +153,26 @@ describe('the list', () => {
       expect(await list(mine.account_id, query)).toMatchObject({ orders: [] })
     expect(await refusalOf(areas.call(mine.account_id, 'getOrder', { id: body.id }))).toBe('not_found')
     expect(await refusalOf(areas.call(mine.account_id, 'getProof', { id: body.id }))).toBe('not_found')
+  })
+})
+
+describe('the sums of a day', () => {
+  test('count every order that passes the filters, not those of a page, and leave out what was refunded', async () => {
+    const { account_id, key } = await openAccount(shop)
+    const made = []
+    for (let n = 0; n < 4; n += 1) made.push((await buy(shop, key, [{ id: manual, qty: n + 1 }])).body)
+    await shop.operator.cancelOrder(made[3].id, 'out of stock')
+    const sums = (query: object) => areas.call(account_id, 'sumOrders', { query })
+    expect(await sums({})).toEqual({ orders: 4, spent_cents: 500 + 1_000 + 1_500 })
+    expect(await sums({ from: made[1].created_at, to: made[2].created_at })).toEqual({
+      orders: 1,
+      spent_cents: 1_000,
+    })
+    expect(await sums({ status: 'cancelled' })).toEqual({ orders: 1, spent_cents: 0 })
+    expect(await sums({ status: 'paid', min_cents: 1_000 })).toEqual({ orders: 2, spent_cents: 2_500 })
+    expect(await sums({ q: 'no such key' })).toEqual({ orders: 0, spent_cents: 0 })
+    const other = await openAccount(shop)
+    expect(await areas.call(other.account_id, 'sumOrders', {})).toEqual({ orders: 0, spent_cents: 0 })
   })
 })
 
@@ -309,6 +330,41 @@ describe('one order', () => {
     expect(after.story.map(({ kind }) => kind)).toEqual(
       expect.arrayContaining(['cancelled', 'refund', 'event']),
     )
+  })
+
+  test('one that waits says what is usual, from when it is late, when it is refunded and whom to ask', async () => {
+    const { account_id, key } = await openAccount(shop)
+    const read = (id: string, nowMs = Date.now()) => areas.call(account_id, 'getOrder', { id, nowMs })
+    const { body: order } = await buy(shop, key, [{ id: manual }])
+    const madeMs = Date.parse(order.created_at)
+    const first = (await read(order.id)).waiting
+    expect(first).toMatchObject({
+      usual_s: null,
+      usual_most_s: null,
+      is_late: false,
+      contact: 'help@shop.example',
+    })
+    // The rule counts from the payment; workers and the store were there before.
+    const dayLater = new Date(madeMs + 24 * 3_600_000).toISOString()
+    expect(first?.refund_at).toBe(dayLater)
+    expect((await read(order.id, madeMs + 10 * 60_000 + 1)).waiting?.is_late).toBe(true)
+
+    let last = ''
+    for (let n = 0; n < 5; n += 1) last = (await buy(shop, key, [{ id: ring }])).body.id
+    const done = await delivered(shop, key, last)
+    await expect.poll(async () => (await read(order.id)).waiting?.usual_s, { timeout: 10_000 }).not.toBeNull()
+    expect((await read(done.id)).waiting).toBeNull()
+    const { usual_s, usual_most_s } = (await read(order.id)).waiting ?? {}
+    expect(usual_s).toBeGreaterThan(0)
+    expect(usual_most_s).toBeGreaterThanOrEqual(usual_s ?? Number.POSITIVE_INFINITY)
+
+    const refundAfter = (cancel_after_ms: number | null) =>
+      shop.database.operator.transaction((tx) => setRefundRule(tx, { cancel_after_ms }, new Date()))
+    await refundAfter(null)
+    expect((await read(order.id)).waiting?.refund_at).toBeNull()
+    await refundAfter(24 * 3_600_000)
+    await shop.operator.cancelOrder(order.id, 'out of stock')
+    expect((await read(order.id)).waiting).toBeNull()
   })
 
   test('the proof is what the operator gets from "orders prove"', async () => {

@@ -28,6 +28,18 @@ test('asking for a bank transfer returns where to send it and a reference, moves
   })
 })
 
+test('the same request again, also at the same time, starts one top-up; another amount under its name is refused', async () => {
+  const { area, call } = shop
+  const attempt = '0d6a2b1c-7e4f-4a3b-8c5d-6e7f8a9b0c1d'
+  const ask = (amount_cents: number) =>
+    area.startTopUp(call({ body: { provider: 'bank', amount_cents, attempt } }) as never)
+  const started = await Promise.all([ask(4_200), ask(4_200), ask(4_200)])
+  started.push(await ask(4_200))
+  expect(new Set(started.map(({ top_up }) => top_up.id)).size).toBe(1)
+  expect(new Set(started.map(({ instructions }) => JSON.stringify(instructions))).size).toBe(1)
+  await expect(ask(4_300)).rejects.toMatchObject({ type: 'conflict' })
+})
+
 test('an operator confirms by the reference as the customer wrote it; confirming twice credits once', async () => {
   const { top_up } = await start(30_000)
   const before = await shop.balance()

@@ -7,32 +7,39 @@ import {
 } from '@tanstack/react-query'
 import { showDone, showFailure } from '../components/feedback/toasts.tsx'
 import { type ActName, api, type Body, type ReadInput, type ReadName, type Reply } from './client.ts'
-import type { Topic } from './live.ts'
+import { RequestError } from './request-error.ts'
 
-interface ReadOptions {
-  /** Read again when the service hints at a change of one of these. */
-  readonly live?: readonly Topic[]
+interface ReadOptions<Name extends ReadName> {
   /** Keep showing the last page while the next one loads. For lists. */
   readonly keepPrevious?: boolean
   readonly enabled?: boolean
-  readonly refetchEveryMs?: number
+  /** A function says for how long: with what the last reply was, and how many there were. */
+  readonly refetchEveryMs?: number | ((reply: Reply<Name> | undefined, replies: number) => number | undefined)
 }
 
-/** One read of the API, cached under [name, input]. */
+/** One read of the API, cached under [name, input]. What the service hints at is read again by itself: see live.ts. */
 export function useRead<Name extends ReadName>(
   name: Name,
   input?: ReadInput<Name>,
-  { live = [], keepPrevious = false, enabled = true, refetchEveryMs }: ReadOptions = {},
+  { keepPrevious = false, enabled = true, refetchEveryMs }: ReadOptions<Name> = {},
 ): UseQueryResult<Reply<Name>> {
   return useQuery<Reply<Name>>({
     queryKey: [name, input ?? {}],
     queryFn: ({ signal }) => api.read(name, input, signal),
-    meta: { live },
     enabled,
     ...(keepPrevious ? { placeholderData: keepPreviousData } : {}),
-    ...(refetchEveryMs ? { refetchInterval: refetchEveryMs } : {}),
+    refetchInterval: ({ state: { data, error, dataUpdateCount } }) => {
+      if (isRefused(error)) return false
+      const everyMs =
+        typeof refetchEveryMs === 'function' ? refetchEveryMs(data, dataUpdateCount) : refetchEveryMs
+      return everyMs ?? false
+    },
   })
 }
+
+/** The same question gets the same answer. */
+const isRefused = (error: unknown) =>
+  error instanceof RequestError && error.status >= 400 && error.status < 500 && error.status !== 429
 
 interface ActOptions<Name extends ActName> {
   /** Reads that show something else afterwards. */

@@ -1,13 +1,38 @@
 import type { LiveHint, LiveTopic } from '@shopwire/contract/dashboard'
 import type { QueryClient } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
-import { api } from './client.ts'
+import { api, type ReadName } from './client.ts'
 
-/** What the service hints at. A hint says that something changed, never what: the reads say that. */
-export type Topic = LiveTopic
+/**
+ * Which hints put a read out of date. A hint says that something changed, never what: the reads say that. It is a property of the read,
+ * not of the screen that asks: several show the same one.
+ */
+const topicsOf: { readonly [Name in ReadName]?: readonly LiveTopic[] } = {
+  getHome: ['orders', 'balance', 'deliveries', 'webhook', 'keys'],
+  listOrders: ['orders'],
+  sumOrders: ['orders'],
+  getOrder: ['orders', 'deliveries'],
+  getWebhook: ['webhook', 'deliveries'],
+  deliveryHours: ['deliveries'],
+  listDeliveries: ['deliveries'],
+  getDelivery: ['deliveries'],
+  getBalance: ['balance'],
+  getBalanceAlert: ['balance'],
+  getSpend: ['balance'],
+  listTransfers: ['balance'],
+  listTopUps: ['balance'],
+  getTopUp: ['balance'],
+  listKeys: ['keys'],
+  readKey: ['keys'],
+  listTokens: ['keys'],
+  getTeam: ['team'],
+}
 
 export type LiveState = 'connecting' | 'live' | 'waiting'
 
+/** The service says that it is there every 15 seconds. */
+const SILENT_MS_MAX = 40_000
+const LISTEN_EVERY_MS = 5_000
 const RECONNECT_MS = [2_000, 5_000, 10_000, 30_000, 60_000] as const
 
 let state: LiveState = 'connecting'
@@ -19,10 +44,11 @@ const stateListeners = new Set<() => void>()
  */
 export function openLive(client: QueryClient, onRefused: () => void): () => void {
   const path = api.href('live')
-  const changed = new Set<Topic>()
+  const changed = new Set<LiveTopic>()
   let source: EventSource | undefined
   let failures = 0
   let reconnect: ReturnType<typeof setTimeout> | undefined
+  let heardMs = Date.now()
 
   const flush = () => {
     // A hidden tab reads when somebody looks at it again.
@@ -30,26 +56,33 @@ export function openLive(client: QueryClient, onRefused: () => void): () => void
     const topics = new Set(changed)
     changed.clear()
     void client.invalidateQueries({
-      predicate: ({ meta }) => topicsOf(meta).some((topic) => topics.has(topic)),
+      predicate: ({ queryKey }) => topicsIn(queryKey).some((topic) => topics.has(topic)),
     })
   }
+  const hear = () => {
+    heardMs = Date.now()
+  }
   const take = (message: MessageEvent<string>) => {
+    hear()
     const topics = readHint(message.data)
     for (const topic of topics) changed.add(topic)
     flush()
   }
   const connect = () => {
     source = new EventSource(path)
+    hear()
     source.addEventListener('hint', take)
+    source.addEventListener('heartbeat', hear)
     // The session is over or in another account, or the membership was removed.
     source.addEventListener('ended', () => {
       source?.close()
       fail()
     })
     source.onopen = () => {
+      hear()
       // What changed while nobody listened is unknown: read everything live again.
       if (failures > 0) {
-        void client.invalidateQueries({ predicate: ({ meta }) => topicsOf(meta).length > 0 })
+        void client.invalidateQueries({ predicate: ({ queryKey }) => topicsIn(queryKey).length > 0 })
       }
       failures = 0
       setState('live')
@@ -64,14 +97,19 @@ export function openLive(client: QueryClient, onRefused: () => void): () => void
     const wait = RECONNECT_MS[Math.min(failures, RECONNECT_MS.length) - 1] ?? 60_000
     reconnect = setTimeout(connect, wait)
   }
-  // Without a network the browser may keep a dead connection open for minutes.
-  const networkChanged = () => {
-    if (!navigator.onLine) return setState('waiting')
+  const connectAgain = () => {
     source?.close()
     clearTimeout(reconnect)
     failures++
+    setState('waiting')
     connect()
   }
+  // Without a network the browser may keep a dead connection open for minutes.
+  const networkChanged = () => (navigator.onLine ? connectAgain() : setState('waiting'))
+  // Nor does it notice a connection that a proxy or a laptop's sleep has cut.
+  const listening = setInterval(() => {
+    if (source?.readyState === EventSource.OPEN && Date.now() - heardMs > SILENT_MS_MAX) connectAgain()
+  }, LISTEN_EVERY_MS)
   document.addEventListener('visibilitychange', flush)
   window.addEventListener('offline', networkChanged)
   window.addEventListener('online', networkChanged)
@@ -82,6 +120,7 @@ export function openLive(client: QueryClient, onRefused: () => void): () => void
     window.removeEventListener('online', networkChanged)
     source?.close()
     clearTimeout(reconnect)
+    clearInterval(listening)
     setState('connecting')
   }
 }
@@ -102,10 +141,9 @@ function setState(value: LiveState): void {
   for (const listener of stateListeners) listener()
 }
 
-const topicsOf = (meta: Record<string, unknown> | undefined): readonly Topic[] =>
-  (meta?.live as readonly Topic[] | undefined) ?? []
+const topicsIn = ([name]: readonly unknown[]): readonly LiveTopic[] => topicsOf[name as ReadName] ?? []
 
-function readHint(text: string): readonly Topic[] {
+function readHint(text: string): readonly LiveTopic[] {
   try {
     return (JSON.parse(text) as LiveHint).topics
   } catch {

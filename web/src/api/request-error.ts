@@ -9,21 +9,18 @@ export class RequestError extends Error {
   /** 0: no answer. */
   readonly status: number
   readonly requestId: string | undefined
-  readonly details: unknown
 
   constructor(failure: {
     readonly type: FailureType
     readonly status: number
     readonly message: string
     readonly requestId?: string | undefined
-    readonly details?: unknown
   }) {
     super(failure.message)
     this.name = 'RequestError'
     this.type = failure.type
     this.status = failure.status
     this.requestId = failure.requestId
-    this.details = failure.details
   }
 }
 

@@ -79,6 +79,7 @@ export const routes = {
   getTopUp: ['GET', '/api/top-ups/{id}'],
   startTopUp: ['POST', '/api/funding/start'],
   listOrders: ['GET', '/api/orders'],
+  sumOrders: ['GET', '/api/order-sums'],
   exportOrders: ['GET', '/api/orders.csv'],
   getOrder: ['GET', '/api/orders/{id}'],
   revealLink: ['POST', '/api/links/reveal'],

@@ -1,5 +1,6 @@
 import type { Role } from '@shopwire/contract/dashboard'
 import { type QueryFilters, queryOptions, useQuery } from '@tanstack/react-query'
+import { rememberAccount } from '../lib/last-account.ts'
 import { shell } from '../strings/shell.ts'
 import { api, type Reply } from './client.ts'
 import { queryClient } from './query-client.ts'
@@ -23,11 +24,15 @@ export const sessionQuery = queryOptions({
 /** Reads the session again: after signing in, stepping up, switching accounts, and when a CSRF token was refused. */
 export const renewSession = (): Promise<Session> => queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 })
 
+/** The same for a page that goes on without the answer: its next request says what is wrong. */
+export const refreshSession = (): Promise<unknown> => renewSession().catch(() => undefined)
+
 /**
  * The page shows one account until it leaves it. A session that is in another one was switched in another window: this one keeps what
  * it shows, and says so (`OtherAccountDialog`), because what somebody is about to press was meant for that account.
  */
 function show({ account, accounts }: Session): void {
+  rememberAccount(account?.name ?? null)
   const before = shownAccount()
   if (before === (account?.id ?? null)) return
   if (account === null) leaveAccount()

@@ -138,21 +138,18 @@ function noAnswer(method: 'GET' | 'POST', isTimeout: boolean): RequestError {
 
 function refused(response: Response, text: string): RequestError {
   const requestId = response.headers.get('x-request-id') ?? undefined
-  const { type, message, details } = readError(text)
+  const { type, message } = readError(text)
   return new RequestError({
     type: type ?? (response.status >= 500 ? 'internal_error' : 'unexpected_answer'),
     status: response.status,
     message: message ?? words.failures.unexpected(response.status),
     requestId,
-    details,
   })
 }
 
-function readError(text: string): { type?: string; message?: string; details?: unknown } {
+function readError(text: string): { type?: string; message?: string } {
   try {
-    const { error } = JSON.parse(text) as {
-      error?: { type?: string; message?: string; details?: unknown }
-    }
+    const { error } = JSON.parse(text) as { error?: { type?: string; message?: string } }
     return error ?? {}
   } catch {
     // Not ours: a proxy in between answered.

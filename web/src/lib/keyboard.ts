@@ -27,13 +27,14 @@ export function useKeys(map: KeyMap): void {
 function listenOnce(): void {
   if (isListening) return
   isListening = true
-  document.addEventListener('keydown', onKey)
+  // Before the page sees it: when Escape has closed a dialog, one can no longer tell that it was for the dialog.
+  document.addEventListener('keydown', onKey, { capture: true })
 }
 
 function onKey(event: KeyboardEvent): void {
-  if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey || event.isComposing) return
+  if (event.metaKey || event.ctrlKey || event.altKey || event.isComposing || isLayerOpen()) return
   const isLetter = event.key.length === 1
-  if (isLetter && (!preferences.get().shortcuts || isTyping(event.target) || isInDialog(event.target))) return
+  if (isLetter && (!preferences.get().shortcuts || isTyping(event.target))) return
   const chord = first && event.timeStamp - first.at < CHORD_MS ? `${first.key} ${event.key}` : undefined
   first = undefined
   if (chord && run(chord, event)) return
@@ -60,6 +61,8 @@ const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || target.matches('input, textarea, select, [role="textbox"], [role="combobox"]'))
 
-/** A dialog asks a question: letters must not act on the page behind it. */
-const isInDialog = (target: EventTarget | null): boolean =>
-  target instanceof Element && target.closest('[aria-modal="true"]') !== null
+/** A dialog, menu or list of choices is open: its keys must not act on the page behind it. */
+const isLayerOpen = (): boolean =>
+  [...document.querySelectorAll('[role="dialog"], [role="menu"], [role="listbox"]')].some((layer) =>
+    layer.checkVisibility(),
+  )

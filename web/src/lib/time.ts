@@ -68,6 +68,25 @@ export const dayKey = (iso: string): string => {
   return `${y}-${m}-${d}`
 }
 
+const months = Array.from({ length: 12 }, (_, n) =>
+  format(new Date(Date.UTC(2026, n, 15)), { month: 'long' }, 'UTC').toLowerCase(),
+)
+
+/** `2026-11-15`, `15 Nov` or `15 November 2026` as `2026-11-15`; undefined for anything else. */
+export function parseDay(text: string, now = new Date()): string | undefined {
+  const clean = text.trim().toLowerCase()
+  const [, d = '', word = '', year = format(now, { year: 'numeric' })] =
+    /^(\d{1,2}) ([a-z]{3,9})(?: (\d{4}))?$/.exec(clean) ?? []
+  const month = word === '' ? 0 : months.findIndex((name) => name.startsWith(word)) + 1
+  const day = month === 0 ? clean : `${year}-${String(month).padStart(2, '0')}-${d.padStart(2, '0')}`
+  const at = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(day) ? day : undefined
+}
+
+/** A day of the calendar: `15 Nov 2026`. */
+export const dayInWords = (day: string): string =>
+  format(new Date(`${day}T00:00:00Z`), { day: 'numeric', month: 'short', year: 'numeric' }, 'UTC')
+
 /** When a day of the calendar begins in the zone shown. A day on which the clock changes has 23 or 25 hours. */
 export function dayStart(day: string, plusDays = 0, timeZone = zone()): string {
   const wallMs = Date.parse(`${day}T00:00:00Z`) + plusDays * DAY

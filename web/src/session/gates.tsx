@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { queryClient } from '../api/query-client.ts'
-import { leaveAccount, renewSession, sessionQuery } from '../api/session.ts'
+import { leaveAccount, refreshSession, renewSession, sessionQuery } from '../api/session.ts'
 import { setGates } from '../api/transport.ts'
 import { OtherAccountDialog } from './other-account-dialog.tsx'
 import { StepUpDialog } from './step-up-dialog.tsx'
@@ -28,7 +28,7 @@ export function Gates() {
           session ? { ...session, person: null, accounts: [], account: null } : undefined,
         )
         // For the CSRF token of the visitor. What fails here is shown by the sign-in page.
-        renewSession().catch(() => {})
+        void refreshSession()
       },
       renew: async () => (await renewSession()).person !== null,
     })

@@ -1,10 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { Navigate, Outlet, useLocation } from '@tanstack/react-router'
-import { lazy, type ReactNode, Suspense, useRef } from 'react'
+import { lazy, type ReactNode, Suspense, useRef, useState } from 'react'
 import { sessionQuery } from '../api/session.ts'
 import { ErrorState } from '../components/feedback/states.tsx'
+import { lastAccount } from '../lib/last-account.ts'
 import { paths } from '../paths.ts'
 import { Shell } from '../shell/shell.tsx'
+import { WaitingShell } from '../shell/waiting-shell.tsx'
 import { needsSecondFactor } from './enrolment.ts'
 import { PublicPage } from './public-page.tsx'
 
@@ -16,12 +18,15 @@ export function SignedIn({ children }: { readonly children?: ReactNode }) {
   const { data: session, error, refetch } = useQuery(sessionQuery)
   const { href, pathname } = useLocation()
   const wasSignedIn = useRef(false)
+  const [account] = useState(lastAccount)
   if (!session) {
     return error ? (
       <PublicPage title="">
         <ErrorState what="The dashboard" error={error} onRetry={() => void refetch()} />
       </PublicPage>
-    ) : null
+    ) : account === null ? null : (
+      <WaitingShell account={account} pathname={pathname} />
+    )
   }
   if (!session.person || session.is_second_factor_pending) {
     // Still here while the sign-in page loads: going there again would nest one address in the other.

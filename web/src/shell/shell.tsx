@@ -6,7 +6,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useRouter } from '@tanstack/react-router'
 import { Fragment, type MouseEvent, type ReactNode, useEffect, useRef, useSyncExternalStore } from 'react'
 import { openLive } from '../api/live.ts'
-import { renewSession, type Session } from '../api/session.ts'
+import { refreshSession, type Session } from '../api/session.ts'
 import { Time } from '../components/values/time.tsx'
 import { useKeys } from '../lib/keyboard.ts'
 import { shell } from '../strings/shell.ts'
@@ -34,7 +34,7 @@ export function Shell({ session, children }: { readonly session: Session; readon
   const last = useRef<string>(undefined)
   if (session.account) last.current = session.account.name
   useEffect(
-    () => (account_id ? openLive(client, () => void renewSession().catch(() => {})) : undefined),
+    () => (account_id ? openLive(client, () => void refreshSession()) : undefined),
     [client, account_id],
   )
   useEffect(() => (account_id ? forgetAttention : undefined), [account_id])
@@ -47,11 +47,11 @@ export function Shell({ session, children }: { readonly session: Session; readon
       <a href={`#${MAIN}`} className={classes.skip} onClick={focusMain}>
         {shell.nav.skip}
       </a>
-      <div className={classes.navbar}>
+      <div className={`${classes.navbar} sw-screen-only`}>
         <Rail session={session} store={store} onSignOut={signOut} />
       </div>
       <main id={MAIN} tabIndex={-1} className={classes.main}>
-        <header className={classes.bar}>
+        <header className={`${classes.bar} sw-screen-only`}>
           <Burger
             opened={isNavOpen}
             onClick={navDrawer.toggle}

@@ -2,6 +2,7 @@ import { api } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'
 import { isRequestError } from '../api/request-error.ts'
 import { showFailure } from '../components/feedback/toasts.tsx'
+import { rememberAccount } from '../lib/last-account.ts'
 import { paths } from '../paths.ts'
 
 /** Ends the session and loads the page anew, so that nothing of it stays in memory. */
@@ -15,6 +16,7 @@ export function useSignOut(): () => void {
 }
 
 function leave(): void {
+  rememberAccount(null)
   queryClient.clear()
   window.location.assign(paths.signIn)
 }

@@ -21,7 +21,7 @@ export const balance = {
   owedBody:
     'A payment was taken back by the bank after it had been spent. API requests get 403 until the store resumes this account. The next top-up pays what is owed first.',
   change: 'Change',
-  setAlert: 'Set up',
+  setAlert: 'Turn on…',
 
   chart: {
     balance: 'Balance',
@@ -65,16 +65,6 @@ export const balance = {
     kind: 'Entry',
     amountFilter: 'Amount',
     dates: 'Dates',
-    from: 'From',
-    to: 'To',
-    least: 'At least',
-    most: 'At most',
-    between: (least: string, most: string) => `${least} to ${most}`,
-    atLeast: (least: string) => `from ${least}`,
-    atMost: (most: string) => `up to ${most}`,
-    since: (day: string) => `since ${day}`,
-    until: (day: string) => `until ${day}`,
-    wrongAmount: 'Write dollars, such as 25.00',
     showNew: (count: number) => (count === 1 ? 'Show 1 new entry' : `Show ${count} new entries`),
     none: (month: string) => `No entries in ${month}`,
     noneBody: 'An entry is written for every order, refund and top-up, in the moment the balance changes.',

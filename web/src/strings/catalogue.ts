@@ -22,12 +22,6 @@ export const catalogue = {
       ['no', 'Cannot be bought'],
     ],
     price: 'Price',
-    least: 'At least',
-    most: 'At most',
-    wrong: 'Write dollars, such as 4.99',
-    from: (amount: string) => `from ${amount}`,
-    upTo: (amount: string) => `up to ${amount}`,
-    between: (least: string, most: string) => `${least} to ${most}`,
   },
   types: {
     decoration: 'Decoration',

@@ -191,7 +191,12 @@ export const tokens = {
     actions: 'Actions',
   },
   withLinks: 'gift links included',
-  revoke: 'Revoke',
+  revoke: 'Revoke…',
+  revokeTitle: (name: string) => `Revoke “${name}”`,
+  revokeLead:
+    'A command line that uses it is refused from now on. It cannot be undone; a new token can be made.',
+  revokeConfirm: 'Revoke token',
+  revokeKeep: 'Keep token',
   revokeOf: (name: string) => `Revoke ${name}`,
   revoked: (name: string) => `“${name}” is revoked`,
   revokedMore: 'A command line that is listening with it ends within a second or two.',

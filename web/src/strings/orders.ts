@@ -36,7 +36,7 @@ export const orders = {
   today: 'Today',
   loading: 'Loading the order',
   dayOrders: (count: number) => plural(count, 'order'),
-  onPage: 'on this page',
+  dayUncounted: 'too many orders to add up',
   range: (shown: number, all: number | null) =>
     all === null ? plural(shown, 'order') : `${formatCount(shown)} of ${plural(all, 'order')}`,
   filters: {
@@ -50,17 +50,6 @@ export const orders = {
       ['30d', 'last 30 days'],
       ['90d', 'last 90 days'],
     ],
-    between: 'Between two days',
-    from: 'From',
-    to: 'To',
-    since: (day: string) => `since ${day}`,
-    until: (day: string) => `until ${day}`,
-    least: 'At least',
-    most: 'At most',
-    atLeast: (amount: string) => `${amount} or more`,
-    atMost: (amount: string) => `${amount} or less`,
-    amounts: (least: string, most: string) => `${least} to ${most}`,
-    wrongAmount: 'Write dollars, such as 25.00',
     itemHint: '17 to 20 digits',
     revoked: ' (revoked)',
   },
@@ -161,8 +150,16 @@ export const orders = {
     revealed: (n: number) => `Link ${n} revealed in the dashboard`,
     revealedNote: (name: string, address: string | null) =>
       `By ${name}${address === null ? '' : ` from ${address}`}. Recorded in the audit log.`,
-    stillPaid: 'Waiting for links',
-    stillPaidNote: 'The order is paid. This page moves on by itself when it is delivered.',
+    stillPaid: (time: string) => `Waiting for links for ${time}`,
+    late: (time: string) => `Late: waiting for links for ${time}`,
+    usual: (usual: string, most: string) =>
+      `Your latest orders usually took ${usual}, and 19 in 20 at most ${most}.`,
+    usualUnknown: 'Too few of your orders have been delivered to say what is usual.',
+    refundAt: (time: string, left: string) =>
+      `If it is not delivered by ${time} (${left}), the whole amount goes back to the balance by itself.`,
+    refundByStore: 'It stays paid until it is delivered, or until the store cancels and refunds it.',
+    askAbout: (contact: string | null) =>
+      contact === null ? 'Ask the store, and give the order id.' : `Ask ${contact}, and give the order id.`,
 
     card: {
       once: 'Charged once',

@@ -19,7 +19,7 @@ export const team = {
   },
   you: 'you',
   never: 'Never',
-  factorYes: 'Set up',
+  factorYes: 'In use',
   factorNo: 'Missing',
   changeRole: 'Change role…',
   remove: 'Remove…',

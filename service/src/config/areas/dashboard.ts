@@ -20,6 +20,22 @@ export const dashboardSettings = {
     })
     .default('https://api.shop.example/v1')
     .describe('base URL of the API as callers use it, for the snippets of the dashboard'),
+  SHOPWIRE_CONTACT: z
+    .string()
+    .max(200)
+    .optional()
+    .describe(
+      'whom customers ask about funds and late orders, such as help@example.com; shown in the dashboard',
+    ),
+  SHOPWIRE_SELLER: z
+    .string()
+    .max(300)
+    .transform((text) => text.split(';').map((line) => line.trim()))
+    .refine((lines) => lines.length <= 5, 'must be at most five lines')
+    .optional()
+    .describe(
+      'name and address of the seller, at most five lines separated by semicolons; on statements as PDF',
+    ),
   SHOPWIRE_WEB_FOLDER: z
     .string()
     .optional()

@@ -53,11 +53,6 @@ export const moneySettings = {
     .max(100_000_000_00)
     .default(100_000_00)
     .describe('largest top-up that the dashboard accepts; a card takes at most 999,999.99'),
-  SHOPWIRE_FUNDING_CONTACT: z
-    .string()
-    .max(200)
-    .optional()
-    .describe('whom customers ask about adding funds, such as billing@example.com; shown in the dashboard'),
 }
 
 export function moneyProblems(given: Given): string[] {

@@ -52,8 +52,8 @@ export const selectKey = (db: Queryable, account_id: string, id: string) =>
        and id = ${id}`)
 
 export const selectTransfer = (db: Queryable, account_id: string, seq: number) =>
-  db.maybeOne<{ kind: TransferKind; change_cents: number }>(sql`
-    select kind, change_cents
+  db.maybeOne<{ seq: number; kind: TransferKind; change_cents: number; created_at: Date }>(sql`
+    select seq, kind, change_cents, created_at
       from transfers
      where account_id = ${account_id}
        and seq = ${seq}`)

@@ -58,7 +58,7 @@ async function findByForm(tx: Queryable, account_id: string, q: string): Promise
     const transfer = await selectTransfer(tx, account_id, Number(q.slice('tr_'.length)))
     if (!transfer) return undefined
     const about = `${transfer.kind} of ${dollars(Math.abs(transfer.change_cents))}`
-    return [{ kind: 'transfer', id: q, about, path: pathOf.transfer(q) }]
+    return [{ kind: 'transfer', id: q, about, path: pathOf.transfer(transfer) }]
   }
   if (REQUEST_ID.test(q)) {
     const request = await selectRequest(tx, account_id, q, timeInId(q) ?? 0)
@@ -92,6 +92,7 @@ const pathOf = {
   order: (id: string) => `/orders/${id}`,
   event: (id: string) => `/deliveries?open=${id}`,
   key: (id: string) => `/keys?open=${id}`,
-  transfer: (id: string) => `/balance?transfer=${id}`,
+  transfer: ({ seq, created_at }: { seq: number; created_at: Date }) =>
+    `/balance?month=${created_at.toISOString().slice(0, 7)}&before=${seq + 1}&open=tr_${seq}`,
   unused: (key: string) => `/orders?q=${encodeURIComponent(key)}`,
 }

@@ -6,6 +6,7 @@ import {
 } from '@shopwire/contract'
 import type { Attention, Home, StoreNow } from '@shopwire/contract/dashboard'
 import type { Tx } from '../../platform/database/db.ts'
+import { lateAfterMs } from '../orders/waiting.ts'
 import {
   type FailingEndpoint,
   type LeavingItem,
@@ -21,9 +22,6 @@ const DAY_MS = 24 * HOUR_MS
 const GIVEN_UP_SHOWN_MS = DAY_MS
 const NONE_GIVEN_UP = { events: 0, last_at: null }
 const DAYS_LEFT_LOW = 5
-/** An order waits unusually long when it has waited this long, and much longer than orders usually take at present. */
-const WAITING_MS_MIN = 10 * 60_000
-const WAITING_FACTOR = 4
 const LEAVING_WITHIN_MS = 7 * DAY_MS
 const LEAVING_ITEMS_MAX = 3
 /** How many orders' items are checked. */
@@ -49,7 +47,7 @@ export async function readAttention(tx: Tx, about: Circumstances): Promise<Atten
   const { orders, oldest_id, since } = await selectLongWaiting(
     tx,
     account_id,
-    nowMs - waitingMsMax(about.delivery),
+    nowMs - lateAfterMs(about.delivery.p95_s),
   )
   return [
     ...(place.status === 'suspended' ? [{ kind: 'account_suspended' as const }] : []),
@@ -110,10 +108,6 @@ function low({
   return isBelowAlert || isRunningOut || isEmpty
     ? [{ kind: 'balance_low', balance_cents, days_left, alert_cents }]
     : []
-}
-
-function waitingMsMax({ p95_s }: Home['delivery']): number {
-  return Math.max(WAITING_MS_MIN, (p95_s ?? 0) * 1000 * WAITING_FACTOR)
 }
 
 function failingEntry({ error, status, since, waiting, soonest_at, ...oldest }: FailingEndpoint): Attention {

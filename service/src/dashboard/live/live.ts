@@ -53,6 +53,7 @@ const ACCOUNTS_PER_STATEMENT = 500
 /** After a lost connection the browser waits this long, so that not all reconnect to a restarted process at once. */
 const RETRY_MS = 2_000
 const RETRY_SPREAD_MS = 3_000
+const HEARTBEAT = `event: ${liveEvents.heartbeat}\ndata: {}\n\n`
 const ENDED = `event: ${liveEvents.ended}\ndata: {}\n\n`
 
 interface Stream {
@@ -164,7 +165,7 @@ export function createLive({ db, clock, sessions, onError }: LiveDeps): Live {
         stream.seen = versions
         write(stream, bareId(versions))
       } else if (nowMs - stream.lastWriteMs >= HEARTBEAT_EVERY_MS) {
-        write(stream, ': open\n\n')
+        write(stream, HEARTBEAT)
       }
     }
   }

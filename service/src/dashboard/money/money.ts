@@ -27,6 +27,8 @@ import { type TopUpDeps, topUpArea } from './top-ups.ts'
 export interface MoneyDeps extends TopUpDeps, AlertAddressDeps {
   readonly db: Db
   readonly act: MemberAct
+  /** Name and address, by lines. */
+  readonly seller?: readonly string[] | undefined
 }
 
 const DAY_MS = 86_400_000
@@ -41,7 +43,7 @@ type MoneyFilters = TransferFilter & {
 
 /** Balance, statement, alert and top-ups. */
 export const moneyArea = (deps: MoneyDeps): Area<typeof moneyRoutes> => {
-  const { db, act } = deps
+  const { db, act, seller = [] } = deps
   return {
     ...topUpArea(deps),
     ...alertAddressArea(deps),
@@ -88,7 +90,7 @@ export const moneyArea = (deps: MoneyDeps): Area<typeof moneyRoutes> => {
       })
       return {
         filename: `statement-${query.month}.pdf`,
-        content: statementPdf(db, { account, sums, range, made_at: new Date(nowMs) }),
+        content: statementPdf(db, { account, seller, sums, range, made_at: new Date(nowMs) }),
       }
     },
 

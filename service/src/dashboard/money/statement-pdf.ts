@@ -12,6 +12,8 @@ export const LINES_MAX = 20_000
 
 export interface Statement {
   readonly account: { readonly id: string; readonly name: string }
+  /** Name and address, by lines. */
+  readonly seller: readonly string[]
   readonly sums: MonthSums
   readonly range: StatementRange
   readonly made_at: Date
@@ -27,6 +29,8 @@ interface Line {
 
 const PAGE = { width: 595.28, height: 841.89, left: 48, right: 547.28 }
 const ROW = 15
+/** Beside the title. */
+const SELLER = { left: 330, top: 48, line: 12 }
 const FIRST_TOP = 286
 const NEXT_TOP = 84
 const BOTTOM = 778
@@ -102,7 +106,11 @@ async function write(
   )
 }
 
-function drawHead(document: PDFKit.PDFDocument, { account, sums }: Statement, isWhole: boolean): void {
+function drawHead(
+  document: PDFKit.PDFDocument,
+  { account, seller, sums }: Statement,
+  isWhole: boolean,
+): void {
   document.fillColor(INK).font('Helvetica-Bold').fontSize(20)
   at(document, `Statement, ${monthName(sums.month)}`, PAGE.left, 48)
   document.font('Helvetica').fontSize(9).fillColor(QUIET)
@@ -122,6 +130,14 @@ function drawHead(document: PDFKit.PDFDocument, { account, sums }: Statement, is
     [`Orders, ${group(sums.orders_count)}`, -sums.orders_cents],
     [sums.is_current ? 'Balance now' : 'Closing balance', sums.closing_cents],
   ]
+  for (const [n, line] of seller.entries())
+    document.text(plain(line), SELLER.left, SELLER.top + n * SELLER.line, {
+      width: PAGE.right - SELLER.left,
+      align: 'right',
+      lineBreak: false,
+      ellipsis: true,
+      height: SELLER.line,
+    })
   for (const [n, [label, cents]] of parts.entries()) {
     const y = 122 + n * 20
     const isEdge = n === 0 || n === parts.length - 1

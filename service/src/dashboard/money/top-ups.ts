@@ -5,6 +5,7 @@ import {
   countPending,
   insertTopUp,
   type ProviderName,
+  selectIdOfAttempt,
   selectTopUp,
   selectTopUps,
   type TopUp,
@@ -38,6 +39,12 @@ export interface TopUpDeps {
 /** Otherwise anybody could fill the operators' list, or the provider's, with top-ups that are never paid. */
 const PENDING_MAX = 20
 
+interface Wish {
+  readonly attempt: string
+  readonly provider: ProviderName
+  readonly amount_cents: number
+}
+
 type TopUpHandlers = Pick<Area<typeof moneyRoutes>, 'getFunding' | 'listTopUps' | 'getTopUp' | 'startTopUp'>
 
 /** Requesting a top-up. Nothing here credits one: the database does not let the dashboard's role do that. */
@@ -65,37 +72,35 @@ export const topUpArea = ({ db, act, funding }: TopUpDeps): TopUpHandlers => {
         return { top_up: await describe(tx, row), instructions: isAwaited ? instructions(bank, row) : null }
       }),
 
-    async startTopUp({ member, body: { provider, amount_cents }, nowMs }) {
+    async startTopUp({ member, body, nowMs }) {
+      refuseAmount(body.amount_cents)
+      refuseProvider(body.provider)
       const { account_id } = member
-      refuseAmount(amount_cents)
-      if (!providers.includes(provider)) {
-        const ask =
-          contact === undefined ? 'Ask the store how to add funds.' : `Ask ${contact} how to add funds.`
-        throw refuse(
-          'conflict',
-          `This store does not take ${NAMES[provider]} here. Nothing was started. ${ask}`,
-        )
-      }
-      const account = await inAccount(db, account_id, async (tx) => {
-        await refuseTooMany(tx, account_id)
-        return getAccount(tx, account_id)
+      const { before, account } = await inAccount(db, account_id, async (tx) => {
+        const started = await selectStarted(tx, account_id, body)
+        if (!started) await refuseTooMany(tx, account_id)
+        return { before: started, account: await getAccount(tx, account_id) }
       })
+      if (before) return present(before)
       const id = newId('top', nowMs)
       const reference = newReference()
+      const { amount_cents, provider, attempt } = body
       // Before the transaction: no transaction may be open while the provider answers. A page without a row is never shown and
       // expires.
-      const page =
-        provider === 'stripe'
-          ? await card?.open({
-              account_id,
-              top_up_id: id,
-              amount_cents,
-              reference,
-              account_name: account.name,
-              email: member.email,
-            })
-          : undefined
-      return act(member, 'balance.start_top_up', async (tx) => {
+      const email = member.email
+      const payment = {
+        account_id,
+        top_up_id: id,
+        amount_cents,
+        reference,
+        account_name: account.name,
+        email,
+      }
+      const page = provider === 'stripe' ? await card?.open(payment) : undefined
+      const row = await act(member, 'balance.start_top_up', async (tx) => {
+        // Two at the same time: acts of one account run one after the other.
+        const started = await selectStarted(tx, account_id, body)
+        if (started) return { result: started, target: started.id, after: { repeated: true } }
         await refuseTooMany(tx, account_id)
         await insertTopUp(tx, {
           account_id,
@@ -104,23 +109,35 @@ export const topUpArea = ({ db, act, funding }: TopUpDeps): TopUpHandlers => {
           amount_cents,
           reference,
           provider_session: page?.session ?? null,
+          attempt,
           created_by: member.person_id,
           created_by_name: member.person_name,
           created_at: new Date(nowMs),
         })
-        const row = await selectTopUp(tx, account_id, id)
-        assert(row, 'a row that was just written can be read')
-        return {
-          result: {
-            top_up: await describe(tx, row),
-            instructions: provider === 'bank' ? instructions(bank, row) : null,
-            pay_url: page?.url ?? null,
-          },
-          target: id,
-          after: { provider, amount_cents, reference },
-        }
+        const result = await selectTopUp(tx, account_id, id)
+        assert(result, 'a row that was just written can be read')
+        return { result, target: id, after: { provider, amount_cents, reference } }
       })
+      // Another page than its own would take the same money twice.
+      return present(row, row.id === id ? page?.url : undefined)
     },
+  }
+
+  /** `url`: of the page that was opened for it just now; otherwise the provider is asked. */
+  async function present(row: TopUp, url?: string) {
+    const { account_id, provider, state, provider_session } = row
+    const isPayable = provider === 'stripe' && state === 'pending' && provider_session !== null
+    return {
+      top_up: await inAccount(db, account_id, (tx) => describe(tx, row)),
+      instructions: provider === 'bank' ? instructions(bank, row) : null,
+      pay_url: isPayable ? (url ?? (await card?.readSession(provider_session))?.url ?? null) : null,
+    }
+  }
+
+  function refuseProvider(provider: ProviderName) {
+    if (providers.includes(provider)) return
+    const ask = contact === undefined ? 'Ask the store how to add funds.' : `Ask ${contact} how to add funds.`
+    throw refuse('conflict', `This store does not take ${NAMES[provider]} here. Nothing was started. ${ask}`)
   }
 
   function refuseAmount(amount_cents: number) {
@@ -130,6 +147,22 @@ export const topUpArea = ({ db, act, funding }: TopUpDeps): TopUpHandlers => {
       `A top-up is between ${min_cents} and ${max_cents} cents here; ${amount_cents} were requested. Nothing was started.`,
     )
   }
+}
+
+/** The top-up that the same request started before. */
+async function selectStarted(
+  tx: Queryable,
+  account_id: string,
+  { attempt, provider, amount_cents }: Wish,
+): Promise<TopUp | undefined> {
+  const found = await selectIdOfAttempt(tx, account_id, attempt)
+  const started = found && (await selectTopUp(tx, account_id, found.id))
+  if (started && (started.provider !== provider || started.amount_cents !== amount_cents))
+    throw refuse(
+      'conflict',
+      `This request has started ${started.id} with another amount or another way to pay. Nothing was started now; reload the page.`,
+    )
+  return started
 }
 
 async function refuseTooMany(tx: Queryable, account_id: string): Promise<void> {

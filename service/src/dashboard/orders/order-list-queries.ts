@@ -113,24 +113,37 @@ function selectLastLookedAt(account_id: string, wanted: Wanted, from: From): Sta
   return statement(`${text.ids} ${text.order} offset ${lookedAtMax(wanted) - 1} limit 1`, rangeValues)
 }
 
-/** By status, of the rows that pass the filters; undefined when there are too many to read. */
+export interface Sum {
+  readonly orders: number
+  readonly cents: number
+}
+
+/**
+ * By status, of the rows that pass the filters; undefined when there are too many to read. Filters that need more than an order's own
+ * row have limits of their own.
+ */
 export async function countOrders(
   db: Queryable,
   account_id: string,
   wanted: Omit<Wanted, 'status'>,
-): Promise<Record<OrderStatus, number> | undefined> {
-  const { values, text } = parts(account_id, wanted, {})
-  const rows = await db.many<{ status: OrderStatus; looked_at: number; count: number }>(
+  lookedAtMost = LOOKED_AT_MAX,
+): Promise<Record<OrderStatus, Sum> | undefined> {
+  const { values, text, max } = parts(account_id, wanted, {}, lookedAtMost)
+  const rows = await db.many<{ status: OrderStatus; looked_at: number } & Sum>(
     statement(
-      `select o.status, count(*) as looked_at, count(*) filter (where ${text.passes}) as count
+      `select o.status, count(*) as looked_at, count(*) filter (where ${text.passes}) as orders,
+              coalesce(sum(o.total_cents) filter (where ${text.passes}), 0)::bigint as cents
          from (${text.lookedAt}) o
         group by o.status`,
       values,
     ),
   )
   const lookedAt = rows.reduce((all, { looked_at }) => all + looked_at, 0)
-  if (lookedAt >= lookedAtMax(wanted)) return undefined
-  const of = (status: OrderStatus) => rows.find((row) => row.status === status)?.count ?? 0
+  if (lookedAt >= max) return undefined
+  const of = (status: OrderStatus): Sum => {
+    const { orders = 0, cents = 0 } = rows.find((row) => row.status === status) ?? {}
+    return { orders, cents }
+  }
   return { paid: of('paid'), delivered: of('delivered'), cancelled: of('cancelled') }
 }
 
@@ -170,15 +183,16 @@ export async function countPaid(db: Queryable, account_id: string): Promise<numb
 
 export const isCounted = (count: number) => count < COUNTED_MAX
 
-function lookedAtMax({ item_id, id_end }: Wanted): number {
+function lookedAtMax({ item_id, id_end }: Wanted, most = LOOKED_AT_MAX): number {
   if (item_id !== undefined) return LOOKED_AT_WITH_ITEM_MAX
-  return id_end === undefined ? LOOKED_AT_MAX : LOOKED_AT_IDS_MAX
+  return id_end === undefined ? most : LOOKED_AT_IDS_MAX
 }
 
 /**
  * The parts of the statements above. Their text is made of our own constants; user input is only in the values.
  */
-function parts(account_id: string, wanted: Wanted, { before, after }: From) {
+function parts(account_id: string, wanted: Wanted, { before, after }: From, lookedAtMost = LOOKED_AT_MAX) {
+  const max = lookedAtMax(wanted, lookedAtMost)
   const values: unknown[] = [account_id]
   const param = (value: unknown) => `$${values.push(value)}`
   const { status, from, to, min_cents, max_cents, key_id, item_id, exact_id, id_end } = wanted
@@ -205,7 +219,7 @@ function parts(account_id: string, wanted: Wanted, { before, after }: From) {
       ? '(select account_id, id from paid_orders) p join orders using (account_id, id)'
       : 'orders'
   const ids = `select id from ${orders} where ${where}`
-  const limit = `${order} limit ${lookedAtMax(wanted)}`
+  const limit = `${order} limit ${max}`
   const text = {
     range: `select ${COLUMNS} from ${orders} where ${where}`,
     ids,
@@ -219,7 +233,7 @@ function parts(account_id: string, wanted: Wanted, { before, after }: From) {
     passes: passes.join(' and '),
     order,
   }
-  return { values, rangeValues, text }
+  return { values, rangeValues, text, max }
 }
 
 const COLUMNS = 'id, status, total_cents, created_at, delivered_at, cancelled_at, idempotency_key, key_id'

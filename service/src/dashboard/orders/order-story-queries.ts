@@ -1,3 +1,4 @@
+import type { ItemType } from '@shopwire/contract'
 import type { OrderLinkRow } from '../../orders/links/link-queries.ts'
 import { type Queryable, sql } from '../../platform/database/db.ts'
 
@@ -63,15 +64,21 @@ export const countLinks = (db: Queryable, account_id: string, order_id: string) 
      where account_id = ${account_id}
        and order_id = ${order_id}`)
 
-export async function selectCollections(
+interface Kind {
+  readonly id: string
+  readonly collection: string
+  readonly type: ItemType
+}
+
+export async function selectKinds(
   db: Queryable,
   item_ids: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  const rows = await db.many<{ id: string; collection: string }>(sql`
-    select id, collection
+): Promise<ReadonlyMap<string, Kind>> {
+  const rows = await db.many<Kind>(sql`
+    select id, collection, type
       from items
      where id = any(${item_ids}::text[])`)
-  return new Map(rows.map(({ id, collection }) => [id, collection]))
+  return new Map(rows.map((row) => [row.id, row]))
 }
 
 /** The n-th link of a delivered order, in the order of its lines. */

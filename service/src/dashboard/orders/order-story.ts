@@ -15,27 +15,34 @@ import {
   countLinks,
   type RevealRow,
   type StoryEvent,
-  selectCollections,
+  selectKinds,
   selectReveals,
   selectStoryEvents,
 } from './order-story-queries.ts'
+import { readWaiting } from './waiting.ts'
 
 /** Limits reads and reveals, each; an order that is read every minute for a year has half a million. */
 const LISTED_MAX = 100
 
 /** Everything about one order except its links. */
-export async function readOrderDetail(tx: Tx, account_id: string, order_id: string): Promise<OrderDetail> {
+export async function readOrderDetail(
+  tx: Tx,
+  account_id: string,
+  order_id: string,
+  about: { readonly contact: string | undefined; readonly nowMs: number },
+): Promise<OrderDetail> {
   const [proof, bought] = await proofOf(tx, account_id, order_id)
   const order = await readWholeOrder(tx, { account_id, order_id })
   const reads = await selectLinkReads(tx, account_id, order_id)
   const events = await selectStoryEvents(tx, account_id, order_id)
   const reveals = await selectReveals(tx, account_id, order_id, LISTED_MAX)
   const { links, erased_at } = await countLinks(tx, account_id, order_id)
-  const collections = await selectCollections(
+  const kinds = await selectKinds(
     tx,
     order.lines.map(({ id }) => id),
   )
   const isDelivered = order.status === 'delivered'
+  const { created_at } = order
   const shownReads = reads.slice(0, LISTED_MAX)
   const attempts = proof.attempts.slice(0, LISTED_MAX)
   const reads_total = reads[0]?.total ?? 0
@@ -49,6 +56,8 @@ export async function readOrderDetail(tx: Tx, account_id: string, order_id: stri
     cancelled_at: order.cancelled_at?.toISOString() ?? null,
     cancel_reason: order.cancel_reason,
     seconds_to_delivery: secondsBetween(order.created_at, order.delivered_at),
+    waiting:
+      order.status === 'paid' ? await readWaiting(tx, { account_id, order_id, created_at }, about) : null,
     idempotency_key: bought.idempotency_key,
     cart_sha256: bought.request_hash,
     key: { id: bought.key_id, name: bought.key_name },
@@ -57,7 +66,8 @@ export async function readOrderDetail(tx: Tx, account_id: string, order_id: stri
     lines: order.lines.map(({ id, name, qty, unit_price_cents }) => ({
       item_id: id,
       name,
-      collection: collections.get(id) ?? null,
+      collection: kinds.get(id)?.collection ?? null,
+      type: kinds.get(id)?.type ?? null,
       qty,
       unit_price_cents,
     })),

@@ -1,6 +1,7 @@
 import {
   ORDER_ROWS_DEFAULT,
   type OrderFilters,
+  type OrderSums,
   type OrdersList,
   type OrdersListQuery,
   type orderRoutes,
@@ -15,6 +16,7 @@ import { refuse } from '../../platform/trouble.ts'
 import type { OpensLinks } from '../../supply/gift-link.ts'
 import type { MemberAct } from '../act.ts'
 import type { Area } from '../area.ts'
+import { createRemembered } from '../live/remembered.ts'
 import type { MailOwners } from '../team/mail-owners.ts'
 import {
   countByStatus,
@@ -29,26 +31,41 @@ import { proofOf, readOrderDetail } from './order-story.ts'
 import { REVEAL_ACTION, selectLink } from './order-story-queries.ts'
 import { ordersCsv } from './orders-csv.ts'
 
+/** The sum of a day is read again with every order; one that takes long to add up may be this old. */
+const SUMS_AGE_MS_MAX = 5_000
+/** Orders of one day that are added up for its heading. */
+const SUMMED_MAX = 100_000
+
 export interface OrdersDeps {
   readonly db: Db
   readonly act: MemberAct
   readonly vault: OpensLinks
   readonly mailOwners: MailOwners
+  /** Whom customers ask about an order that is late. */
+  readonly contact?: string | undefined
 }
 
-export function ordersArea({ db, act, vault, mailOwners }: OrdersDeps): Area<typeof orderRoutes> {
+export function ordersArea({ db, act, vault, mailOwners, contact }: OrdersDeps): Area<typeof orderRoutes> {
   const orderedTotal = createOrderedTotal()
+  const remembered = createRemembered<OrderSums>(SUMS_AGE_MS_MAX)
   return {
     listOrders: ({ member, query }) =>
       inAccount(db, member.account_id, (tx) => listOrders(tx, member.account_id, query, orderedTotal)),
+
+    sumOrders: ({ member: { account_id }, query }) =>
+      remembered(`${account_id} ${JSON.stringify(query)}`, () =>
+        inAccount(db, account_id, (tx) => sumOrders(tx, account_id, query)),
+      ),
 
     async exportOrders({ member, query, nowMs }) {
       const day = new Date(nowMs).toISOString().slice(0, 10)
       return { filename: `orders-${day}.csv`, content: ordersCsv(db, member.account_id, query) }
     },
 
-    getOrder: ({ member, id }) =>
-      inAccount(db, member.account_id, (tx) => readOrderDetail(tx, member.account_id, id)),
+    getOrder: ({ member, id, nowMs }) =>
+      inAccount(db, member.account_id, (tx) =>
+        readOrderDetail(tx, member.account_id, id, { contact, nowMs }),
+      ),
 
     /** The audit row records who saw which link of which order, and never the link. */
     revealLink: ({ member, body: { order_id, n } }) =>
@@ -114,6 +131,23 @@ async function listOrders(
   }
 }
 
+async function sumOrders(
+  tx: Tx,
+  account_id: string,
+  { status, ...filters }: OrderFilters,
+): Promise<OrderSums> {
+  const wanted = await resolveSearch(tx, account_id, filters)
+  if (!wanted) return { orders: 0, spent_cents: 0 }
+  const found = await countOrders(tx, account_id, wanted, SUMMED_MAX)
+  if (!found) return { orders: null, spent_cents: null }
+  const { cancelled, ...spent } = found
+  const sums = status === undefined ? [...Object.values(spent), cancelled] : [found[status]]
+  return {
+    orders: sums.reduce((all, { orders }) => all + orders, 0),
+    spent_cents: sums.filter((sum) => sum !== cancelled).reduce((all, { cents }) => all + cents, 0),
+  }
+}
+
 /** Rows newest first, and the cursors of the previous and the next page. */
 function pageOf(
   { rows, stoppedAt }: Search,
@@ -144,7 +178,13 @@ async function countsOf(
     if (!wanted) return { all: 0, paid: 0, delivered: 0, cancelled: 0 }
     // So many ids are searched for this ending that counting would take as long again.
     const counts = wanted.id_end === undefined ? await countOrders(tx, account_id, wanted) : undefined
-    return counts ? { all: counts.paid + counts.delivered + counts.cancelled, ...counts } : none
+    if (!counts) return none
+    const [paid, delivered, cancelled] = [
+      counts.paid.orders,
+      counts.delivered.orders,
+      counts.cancelled.orders,
+    ]
+    return { all: paid + delivered + cancelled, paid, delivered, cancelled }
   }
   const { all, paid, cancelled } = whole
   const areCounted = isCounted(paid) && isCounted(cancelled)

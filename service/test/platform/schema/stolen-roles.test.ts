@@ -495,6 +495,7 @@ describe('threat 70: with the database role of the worker in the hands of an int
         amount_cents: 500,
         reference: newReference(),
         provider_session: provider === 'stripe' ? `cs_${id}` : null,
+        attempt: id,
         created_by: 'per_1',
         created_by_name: 'Ada',
         created_at: new Date(),

@@ -1,6 +1,6 @@
 import { Button, Checkbox, Modal, TextInput } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
-import { type ReactNode, useId, useState } from 'react'
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { words } from '../../strings/common.ts'
 import { CopyButton } from '../values/copy-button.tsx'
 import classes from './dialogs.module.css'
@@ -33,6 +33,7 @@ export function Dialog({
   isFirm = false,
   isOnTop = false,
 }: DialogProps) {
+  useReturnFocus(isOpen)
   return (
     <Modal
       opened={isOpen}
@@ -50,6 +51,30 @@ export function Dialog({
       {children}
     </Modal>
   )
+}
+
+/** Where the page's own words are; takes the focus when what had it is gone. */
+const MAIN = 'main'
+
+/**
+ * Gives the focus back when the dialog closes, also when it was mounted open and is unmounted, which Mantine's own return leaves out.
+ */
+function useReturnFocus(isOpen: boolean): void {
+  const before = useRef<Element | null>(null)
+  // While it is drawn: afterwards the dialog has the focus.
+  if (!isOpen) before.current = null
+  else before.current ??= document.activeElement
+  useEffect(() => {
+    if (!isOpen) return
+    const had = before.current
+    return () => {
+      setTimeout(() => {
+        if (document.activeElement !== document.body) return
+        const target = had?.isConnected && had !== document.body ? had : document.getElementById(MAIN)
+        if (target instanceof HTMLElement) target.focus({ preventScroll: true })
+      })
+    }
+  }, [isOpen])
 }
 
 /** The buttons of a dialog: what stays as it is first, the one filled button last. */

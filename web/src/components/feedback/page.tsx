@@ -43,7 +43,7 @@ export function Page({ title, tab, breadcrumb, chip, meta, actions, children }: 
           </div>
           {meta ? <p className={classes.meta}>{meta}</p> : null}
         </div>
-        {actions ? <div className={classes.actions}>{actions}</div> : null}
+        {actions ? <div className={`${classes.actions} sw-screen-only`}>{actions}</div> : null}
       </header>
       {children}
     </div>

@@ -91,7 +91,7 @@ export function DataTable<Row extends object>(props: DataTableProps<Row>) {
     )
   }
   return (
-    <div ref={box} className={classes.box} data-beside={openId === undefined ? undefined : true}>
+    <div ref={box} className={classes.box} data-list data-beside={openId === undefined ? undefined : true}>
       {isPhone ? <PhoneList {...props} rows={rows} /> : <Grid {...props} rows={rows} />}
       {paging ? (
         <Pager paging={paging} hasKeys={!isPhone && (props.onOpen ?? props.rowLink) !== undefined} />
@@ -123,7 +123,8 @@ function Grid<Row extends object>({
   const canOpen = rowLink !== undefined || onOpen !== undefined
   const open = useLatest(onOpen)
   const today = dayKey(new Date().toISOString())
-  let group: string | undefined
+  const shown = table.getRowModel().rows
+  const originals = shown.map(({ original }) => original)
   return (
     <Table
       className={classes.table}
@@ -173,39 +174,44 @@ function Grid<Row extends object>({
         ))}
       </thead>
       <tbody>
-        {table.getRowModel().rows.map((row) => {
-          const key = groupBy?.key(row.original)
-          const isFirst = groupBy !== undefined && key !== group
-          group = key
-          return (
-            <Fragment key={row.id}>
-              {isFirst ? (
-                <tr className={classes.group}>
-                  <td colSpan={columns.length}>
-                    {groupBy.head(
-                      row.original,
-                      rows.filter((other) => groupBy.key(other) === key),
-                    )}
-                  </td>
-                </tr>
-              ) : null}
-              <Line
-                id={row.id}
-                row={row.original}
-                columns={columns as readonly Column<never>[]}
-                to={rowLink?.(row.original)}
-                onOpen={onOpen && open}
-                isOpen={row.id === openId}
-                isQuiet={isRowQuiet?.(row.original) ?? false}
-                isGone={isRowGone?.(row.original) ?? false}
-                today={today}
-              />
-            </Fragment>
-          )
-        })}
+        {shown.map((row, n) => (
+          <Fragment key={row.id}>
+            {headOf(groupBy, originals, n, (head) => (
+              <tr className={classes.group}>
+                <td colSpan={columns.length}>{head}</td>
+              </tr>
+            ))}
+            <Line
+              id={row.id}
+              row={row.original}
+              columns={columns as readonly Column<never>[]}
+              to={rowLink?.(row.original)}
+              onOpen={onOpen && open}
+              isOpen={row.id === openId}
+              isQuiet={isRowQuiet?.(row.original) ?? false}
+              isGone={isRowGone?.(row.original) ?? false}
+              today={today}
+            />
+          </Fragment>
+        ))}
       </tbody>
     </Table>
   )
+}
+
+/** What stands above the n-th row, if it is the first of its group. */
+function headOf<Row>(
+  groupBy: DataTableProps<Row>['groupBy'],
+  rows: readonly Row[],
+  n: number,
+  draw: (head: ReactNode) => ReactNode,
+): ReactNode {
+  const [row, before] = [rows[n], rows[n - 1]]
+  if (!groupBy || row === undefined) return null
+  const key = groupBy.key(row)
+  if (before !== undefined && groupBy.key(before) === key) return null
+  const group = rows.filter((other) => groupBy.key(other) === key)
+  return draw(groupBy.head(row, group))
 }
 
 /** One function for as long as the table is there, which calls the newest. */
@@ -224,33 +230,39 @@ function PhoneList<Row extends object>({
   phone,
   openId,
   isRowGone,
+  groupBy,
   rowLink,
   onOpen,
 }: Filled<Row>) {
   return (
     <ul className={classes.phone} aria-label={caption}>
-      {rows.map((row) => {
+      {rows.map((row, n) => {
         const { top, bottom } = phone(row)
         return (
-          <li key={rowId(row)} data-row={rowId(row)} className={classes.phoneRow}>
-            <RowLink
-              to={rowLink?.(row)}
-              onOpen={onOpen && (() => onOpen(row))}
-              isOpen={rowId(row) === openId}
-            >
-              <span className={classes.phoneLine} data-top>
-                <span className={classes.phoneLeft}>
-                  {top[0]}
-                  {isRowGone?.(row) ? <span className={classes.gone}>{words.noLongerListed}</span> : null}
+          <Fragment key={rowId(row)}>
+            {headOf(groupBy, rows, n, (head) => (
+              <li className={classes.phoneGroup}>{head}</li>
+            ))}
+            <li data-row={rowId(row)} className={classes.phoneRow}>
+              <RowLink
+                to={rowLink?.(row)}
+                onOpen={onOpen && (() => onOpen(row))}
+                isOpen={rowId(row) === openId}
+              >
+                <span className={classes.phoneLine} data-top>
+                  <span className={classes.phoneLeft}>
+                    {top[0]}
+                    {isRowGone?.(row) ? <span className={classes.gone}>{words.noLongerListed}</span> : null}
+                  </span>
+                  <span className={classes.phoneRight}>{top[1]}</span>
                 </span>
-                <span className={classes.phoneRight}>{top[1]}</span>
-              </span>
-              <span className={classes.phoneLine}>
-                <span className={classes.phoneLeft}>{bottom[0]}</span>
-                <span className={classes.phoneRight}>{bottom[1]}</span>
-              </span>
-            </RowLink>
-          </li>
+                <span className={classes.phoneLine}>
+                  <span className={classes.phoneLeft}>{bottom[0]}</span>
+                  <span className={classes.phoneRight}>{bottom[1]}</span>
+                </span>
+              </RowLink>
+            </li>
+          </Fragment>
         )
       })}
     </ul>
@@ -294,7 +306,16 @@ function useRowKeys<Row>(
   const currentRow = () =>
     document.activeElement?.closest<HTMLElement>('[data-row]') ??
     box.current?.querySelector<HTMLElement>('[data-open]')
+  // Of several lists, the one with the focus, or with the row that is open beside it; otherwise the first.
+  const isMeant = () => {
+    const list =
+      document.activeElement?.closest('[data-list]') ??
+      document.querySelector('[data-list]:has([data-open])') ??
+      document.querySelector('[data-list]')
+    return list === box.current
+  }
   const move = (step: 1 | -1) => {
+    if (!isMeant()) return false
     const all = links()
     if (all.length === 0) return false
     const row = currentRow()

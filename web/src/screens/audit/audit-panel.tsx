@@ -7,18 +7,20 @@ import { words } from '../../strings/common.ts'
 import { actionWords } from './action-words.ts'
 import classes from './audit.module.css'
 import type { AuditRow } from './audit-row.ts'
-import { changesOf } from './changes.ts'
+import { changesOf, type Names } from './changes.ts'
+import { Target } from './target.tsx'
 
 interface AuditPanelProps {
   readonly row: AuditRow
+  readonly names: Names
   readonly onClose: () => void
   readonly onPrevious: (() => void) | undefined
   readonly onNext: (() => void) | undefined
 }
 
 /** One action: who, from where, and each value before and after. */
-export function AuditPanel({ row, onClose, onPrevious, onNext }: AuditPanelProps) {
-  const changes = changesOf(row.before, row.after)
+export function AuditPanel({ row, names, onClose, onPrevious, onNext }: AuditPanelProps) {
+  const changes = changesOf(row.before, row.after, names)
   return (
     <DetailPanel
       title={actionWords(row.action)}
@@ -31,7 +33,7 @@ export function AuditPanel({ row, onClose, onPrevious, onNext }: AuditPanelProps
         facts={[
           { label: audit.when, value: <Time at={row.at} /> },
           { label: audit.person, value: row.actor_name },
-          { label: audit.target, value: <span className="sw-mono">{row.target || words.none}</span> },
+          { label: audit.target, value: <Target row={row} names={names} isLink /> },
           { label: audit.address, value: <span className="sw-mono">{row.address ?? words.none}</span> },
           { label: audit.request, value: <span className="sw-mono">{row.request_id ?? words.none}</span> },
         ]}

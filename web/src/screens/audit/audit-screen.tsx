@@ -1,11 +1,12 @@
 import { Button } from '@mantine/core'
+import { useMemo } from 'react'
 import { useRead } from '../../api/hooks.ts'
 import { Page } from '../../components/feedback/page.tsx'
 import { EmptyState } from '../../components/feedback/states.tsx'
 import { type Column, DataTable } from '../../components/lists/data-table.tsx'
 import { choiceFilter, type Filter, FilterBar, textFilter } from '../../components/lists/filter-bar.tsx'
+import { useOpenRow } from '../../components/lists/open-row.ts'
 import { usePaging } from '../../components/lists/pager.tsx'
-import { Id } from '../../components/values/id.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { dayKey, formatLongDay } from '../../lib/time.ts'
 import { useUrlState } from '../../lib/url-state.ts'
@@ -14,6 +15,8 @@ import { words } from '../../strings/common.ts'
 import { actionWords } from './action-words.ts'
 import { AuditPanel } from './audit-panel.tsx'
 import type { AuditRow } from './audit-row.ts'
+import type { Names } from './changes.ts'
+import { Target } from './target.tsx'
 
 export function AuditScreen() {
   const [url, setUrl] = useUrlState()
@@ -33,11 +36,11 @@ export function AuditScreen() {
     choiceFilter(audit.filters.action, 'action', audit.kinds),
     textFilter(audit.filters.target, 'target', audit.targetPlaceholder),
   ]
+  const names = useMemo(() => new Map(team?.members.map(({ person_id, name }) => [person_id, name])), [team])
+  const columns = useMemo(() => columnsWith(names), [names])
   const paging = usePaging(data)
   const rows = data?.rows
-  const openAt = rows?.findIndex(({ id }) => id === url.open) ?? -1
-  const open = rows?.[openAt]
-  const show = (row: AuditRow | undefined) => setUrl({ open: row?.id }, { replace: url.open !== undefined })
+  const open = useOpenRow(rows, ({ id }) => id)
   const set = filters.flatMap((filter) => {
     const shown = filter.shown(url)
     return shown === undefined ? [] : [`${filter.label} ${shown}`]
@@ -51,15 +54,15 @@ export function AuditScreen() {
         columns={columns}
         rows={rows}
         rowId={({ id }) => id}
-        onOpen={show}
-        openId={open?.id}
+        onOpen={open.show}
+        openId={open.row?.id}
         groupBy={{
           key: ({ at }) => dayKey(at),
           head: (first) => <span className="sw-strong">{formatLongDay(first.at)}</span>,
         }}
         phone={(row) => ({
           top: [actionWords(row.action), <Time key="at" at={row.at} as="short" />],
-          bottom: [row.actor_name, <Target key="target" row={row} />],
+          bottom: [row.actor_name, <Target key="target" row={row} names={names} />],
         })}
         error={error}
         onRetry={() => void refetch()}
@@ -71,14 +74,7 @@ export function AuditScreen() {
         }
         paging={paging}
       />
-      {open ? (
-        <AuditPanel
-          row={open}
-          onClose={() => show(undefined)}
-          onPrevious={openAt > 0 ? () => show(rows?.[openAt - 1]) : undefined}
-          onNext={rows && openAt < rows.length - 1 ? () => show(rows[openAt + 1]) : undefined}
-        />
-      ) : null}
+      {open.row ? <AuditPanel row={open.row} names={names} {...open.panel} /> : null}
     </Page>
   )
 }
@@ -98,13 +94,18 @@ function Nothing({ set, onClear }: NothingProps) {
   )
 }
 
-const columns: readonly Column<AuditRow>[] = [
+const columnsWith = (names: Names): readonly Column<AuditRow>[] => [
   {
     id: 'action',
     header: audit.columns.action,
     cell: ({ action }) => <span className="sw-strong">{actionWords(action)}</span>,
   },
-  { id: 'target', header: audit.columns.target, cell: (row) => <Target row={row} />, width: '30%' },
+  {
+    id: 'target',
+    header: audit.columns.target,
+    cell: (row) => <Target row={row} names={names} />,
+    width: '30%',
+  },
   { id: 'who', header: audit.columns.who, cell: ({ actor_name }) => actor_name, width: '20%' },
   {
     id: 'from',
@@ -125,14 +126,3 @@ const columns: readonly Column<AuditRow>[] = [
     ),
   },
 ]
-
-/** Targets are ids, or names where the thing has none. */
-function Target({ row }: { readonly row: AuditRow }) {
-  const { target } = row
-  if (!target) return words.none
-  return /^[a-z]{3,8}_\w{10,}$/.test(target) ? (
-    <Id id={target} as="short" />
-  ) : (
-    <span className="sw-dim">{target}</span>
-  )
-}

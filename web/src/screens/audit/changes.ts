@@ -1,3 +1,6 @@
+import { formatMoney } from '../../lib/money.ts'
+import { formatTime } from '../../lib/time.ts'
+import { audit } from '../../strings/audit.ts'
 import { words } from '../../strings/common.ts'
 
 export interface Change {
@@ -7,23 +10,38 @@ export interface Change {
   readonly isChanged: boolean
 }
 
+/** Names of people by their ids. */
+export type Names = ReadonlyMap<string, string>
+
 type Values = Readonly<Record<string, unknown>> | null
 
-/** Every field of both sides, changed ones first. */
-export function changesOf(before: Values, after: Values): readonly Change[] {
+/** Every field of both sides, changed ones first. Amounts, times and people are shown as everywhere else. */
+export function changesOf(before: Values, after: Values, names: Names = new Map()): readonly Change[] {
   const fields = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])
   return [...fields]
     .map((field) => {
-      const was = shown(before?.[field])
-      const is = shown(after?.[field])
-      return { field: field.replaceAll('_', ' '), before: was, after: is, isChanged: was !== is }
+      const was = shown(field, before?.[field], names)
+      const is = shown(field, after?.[field], names)
+      return {
+        field: field.replace(/_cents$|_at$/, '').replaceAll('_', ' '),
+        before: was,
+        after: is,
+        isChanged: was !== is,
+      }
     })
     .sort((a, b) => Number(b.isChanged) - Number(a.isChanged))
 }
 
-function shown(value: unknown): string {
+function shown(field: string, value: unknown, names: Names): string {
   if (value === undefined || value === null || value === '') return words.none
-  if (Array.isArray(value)) return value.map(shown).join(', ') || words.none
-  if (typeof value === 'boolean') return value ? 'yes' : 'no'
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  if (Array.isArray(value)) return value.map((one) => shown(field, one, names)).join(', ') || words.none
+  if (typeof value === 'boolean') return value ? audit.yes : audit.no
+  if (typeof value === 'number' && field.endsWith('_cents')) return formatMoney(value)
+  if (typeof value === 'string' && field.endsWith('_at') && !Number.isNaN(Date.parse(value)))
+    return formatTime(value)
+  if (typeof value === 'object')
+    return Object.entries(value)
+      .map(([name, one]) => `${name.replaceAll('_', ' ')}: ${shown(name, one, names)}`)
+      .join(', ')
+  return names.get(String(value)) ?? String(value)
 }

@@ -2,12 +2,12 @@ import { Button, Checkbox, Stack, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { Reply } from '../../api/client.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
-import { Dialog, DialogActions } from '../../components/feedback/dialogs.tsx'
-import { formatMoney } from '../../lib/money.ts'
+import { ActForm } from '../../components/feedback/act-form.tsx'
+import { Dialog } from '../../components/feedback/dialogs.tsx'
+import { editable, formatMoney, parseDollars } from '../../lib/money.ts'
 import { balance } from '../../strings/balance.ts'
 import { words } from '../../strings/common.ts'
 import { AlertAddresses } from './alert-addresses.tsx'
-import { editable, parseDollars } from './amounts.ts'
 import classes from './balance.module.css'
 
 const { alert: said, topUp } = balance
@@ -45,7 +45,6 @@ function AlertForm({ alert, team, view, onClose }: AlertFormProps) {
   const [people, setPeople] = useState<readonly string[]>(
     alert.threshold_cents === null ? team.members.filter(({ is_you }) => is_you).map(idOf) : alert.people,
   )
-  const [isTried, setTried] = useState(false)
   const save = useSave(view.balance_cents, onClose)
   const cents = parseDollars(amount)
   // Who left the account is not in the list any more and must not be sent back.
@@ -55,45 +54,18 @@ function AlertForm({ alert, team, view, onClose }: AlertFormProps) {
     people: chosen.length + alert.addresses.length === 0 ? said.nobody : undefined,
   }
   return (
-    <form
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault()
-        setTried(true)
-        if (cents === undefined || problems.amount || problems.people) return
-        save.mutate({ threshold_cents: cents, people: [...chosen] })
-      }}
-    >
-      <Stack gap="md">
-        <TextInput
-          label={said.threshold}
-          inputMode="decimal"
-          leftSection="$"
-          value={amount}
-          onChange={(event) => setAmount(event.currentTarget.value)}
-          description={
-            cents && per_day_cents > 0
-              ? said.thresholdHint(topUp.days(Math.max(1, Math.round(cents / per_day_cents))))
-              : undefined
-          }
-          error={isTried ? problems.amount : undefined}
-          data-autofocus
-        />
-        <PeopleChoice
-          members={team.members}
-          chosen={chosen}
-          onChange={setPeople}
-          error={isTried ? problems.people : undefined}
-        />
-        <AlertAddresses addresses={alert.addresses} />
-        {save.error ? (
-          <p className={classes.problem} role="alert">
-            {save.error.message}
-          </p>
-        ) : null}
-      </Stack>
-      <DialogActions>
-        {alert.threshold_cents === null ? null : (
+    <ActForm
+      act={save}
+      send={
+        cents === undefined || problems.amount || problems.people
+          ? undefined
+          : () => save.mutate({ threshold_cents: cents, people: [...chosen] })
+      }
+      submit={said.save}
+      keep={said.keep}
+      onClose={onClose}
+      first={
+        alert.threshold_cents === null ? null : (
           <Button
             className={classes.first}
             disabled={save.isPending}
@@ -101,13 +73,35 @@ function AlertForm({ alert, team, view, onClose }: AlertFormProps) {
           >
             {said.off}
           </Button>
-        )}
-        <Button onClick={onClose}>{said.keep}</Button>
-        <Button type="submit" variant="filled" loading={save.isPending}>
-          {said.save}
-        </Button>
-      </DialogActions>
-    </form>
+        )
+      }
+    >
+      {(isTried) => (
+        <Stack gap="md">
+          <TextInput
+            label={said.threshold}
+            inputMode="decimal"
+            leftSection="$"
+            value={amount}
+            onChange={(event) => setAmount(event.currentTarget.value)}
+            description={
+              cents && per_day_cents > 0
+                ? said.thresholdHint(topUp.days(Math.max(1, Math.round(cents / per_day_cents))))
+                : undefined
+            }
+            error={isTried ? problems.amount : undefined}
+            data-autofocus
+          />
+          <PeopleChoice
+            members={team.members}
+            chosen={chosen}
+            onChange={setPeople}
+            error={isTried ? problems.people : undefined}
+          />
+          <AlertAddresses addresses={alert.addresses} />
+        </Stack>
+      )}
+    </ActForm>
   )
 }
 

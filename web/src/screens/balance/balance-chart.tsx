@@ -20,8 +20,8 @@ type DayCount = 30 | 90
 export function BalanceChart() {
   const [what, setWhat] = useState<Shown>('balance')
   const [count, setCount] = useState<DayCount>(30)
-  const { data } = useRead('getSpend', { query: { days: count } }, { live: ['balance'], keepPrevious: true })
-  const { data: alert } = useRead('getBalanceAlert', undefined, { live: ['balance'] })
+  const { data } = useRead('getSpend', { query: { days: count } }, { keepPrevious: true })
+  const { data: alert } = useRead('getBalanceAlert')
   const isPhone = useMediaQuery('(max-width: 759px)', undefined, { getInitialValueInEffect: false })
   const days = data?.days ?? []
   const threshold = alert?.threshold_cents ?? null

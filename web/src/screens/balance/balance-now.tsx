@@ -18,7 +18,7 @@ interface BalanceNowProps {
 
 /** What is there now, how long it lasts, and when somebody is written to. */
 export function BalanceNow({ view, canSetAlert, onSetAlert }: BalanceNowProps) {
-  const { data: alert } = useRead('getBalanceAlert', undefined, { live: ['balance'] })
+  const { data: alert } = useRead('getBalanceAlert')
   if (!view) return <Skeleton className={classes.now} height={190} radius="sm" />
   const { burn, owed_cents } = view
   const threshold = alert?.threshold_cents ?? null

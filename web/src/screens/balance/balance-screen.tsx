@@ -31,11 +31,7 @@ export function BalanceScreen({ isAdding = false }: { readonly isAdding?: boolea
   const [isSettingAlert, setSettingAlert] = useState(false)
   const [instructionsOf, showInstructions] = useState<string>()
   const month = isMonth(asked) ? asked : undefined
-  const { data, error, refetch } = useRead(
-    'getBalance',
-    { query: { month } },
-    { live: ['balance'], keepPrevious: true },
-  )
+  const { data, error, refetch } = useRead('getBalance', { query: { month } }, { keepPrevious: true })
   // Read ahead, so that the dialog opens with its fields.
   useRead('getFunding', undefined, { enabled: canPay })
   const closeDialog = () => {

@@ -1,24 +1,22 @@
-import { Button, TextInput } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { IconArrowBackUp, IconBuildingBank, IconPlusMinus, IconReceipt } from '@tabler/icons-react'
-import { useState } from 'react'
 import type { Reply } from '../../api/client.ts'
 import { useRead } from '../../api/hooks.ts'
 import { LiveMark, NewPill } from '../../components/feedback/live-pill.tsx'
 import { EmptyState } from '../../components/feedback/states.tsx'
 import { type Column, DataTable } from '../../components/lists/data-table.tsx'
-import { choiceFilter, type Filter, FilterBar, type FilterEdit } from '../../components/lists/filter-bar.tsx'
+import { choiceFilter, type Filter, FilterBar } from '../../components/lists/filter-bar.tsx'
 import { usePaging } from '../../components/lists/pager.tsx'
+import { amountFilter, dayFilter } from '../../components/lists/range-filters.tsx'
 import { Id } from '../../components/values/id.tsx'
 import { Money } from '../../components/values/money.tsx'
 import { Time } from '../../components/values/time.tsx'
-import { formatMoney } from '../../lib/money.ts'
 import { useUrlState } from '../../lib/url-state.ts'
 import { useHeldRows } from '../../lib/use-held-rows.ts'
 import { paths } from '../../paths.ts'
 import { balance } from '../../strings/balance.ts'
 import { words } from '../../strings/common.ts'
-import { editable, parseDollars } from './amounts.ts'
 import classes from './balance.module.css'
 import { monthName, utcDay } from './months.ts'
 import { isFiltered, statementQuery } from './statement-filters.ts'
@@ -109,7 +107,7 @@ export function StatementTable({ month, hasMoney, onAdd }: StatementTableProps) 
     error,
     refetch,
     isPlaceholderData: isStale,
-  } = useRead('listTransfers', { query }, { live: ['balance'], keepPrevious: true })
+  } = useRead('listTransfers', { query }, { keepPrevious: true })
   const held = useHeldRows(JSON.stringify(query), { rows: data?.transfers, isStale }, (row) => row.id)
   const searchedTo = data?.searched_back_to ? statement.searchedTo(utcDay(data.searched_back_to)) : undefined
   const paging = usePaging(data, searchedTo)
@@ -130,7 +128,8 @@ export function StatementTable({ month, hasMoney, onAdd }: StatementTableProps) 
         columns={columns}
         rows={held.rows}
         rowId={(row) => row.id}
-        isFlush
+        openId={url.open}
+        isFlush={url.open === undefined}
         phone={(row) => ({
           top: [
             <Entry key="entry" kind={row.kind} />,
@@ -181,108 +180,8 @@ function NothingYet({ onAdd }: Pick<StatementTableProps, 'onAdd'>) {
   )
 }
 
-const amounts: Filter = {
-  label: statement.amountFilter,
-  names: ['min', 'max'],
-  shown: ({ min, max }) => {
-    const [least, most] = [min, max].map((cents) =>
-      cents === undefined ? undefined : formatMoney(Number(cents)),
-    )
-    if (least !== undefined && most !== undefined) return statement.between(least, most)
-    return least !== undefined
-      ? statement.atLeast(least)
-      : most !== undefined
-        ? statement.atMost(most)
-        : undefined
-  },
-  editor: (edit) => <AmountEditor {...edit} />,
-}
-
-const dates: Filter = {
-  label: statement.dates,
-  names: ['from', 'to'],
-  shown: ({ from, to }) => {
-    const [first, last] = [from, to].map((day) => (day === undefined ? undefined : utcDay(day)))
-    if (first !== undefined && last !== undefined) return statement.between(first, last)
-    return first !== undefined
-      ? statement.since(first)
-      : last !== undefined
-        ? statement.until(last)
-        : undefined
-  },
-  editor: (edit) => <DateEditor {...edit} />,
-}
-
 const FILTERS: readonly Filter[] = [
   choiceFilter(statement.kind, 'kind', Object.entries(statement.kinds)),
-  amounts,
-  dates,
+  amountFilter(statement.amountFilter, ['min', 'max']),
+  dayFilter(statement.dates, ['from', 'to']),
 ]
-
-function AmountEditor({ values, set, close }: FilterEdit) {
-  const shown = (cents: string | undefined) => (cents === undefined ? '' : editable(Number(cents)))
-  const [least, setLeast] = useState(shown(values.min))
-  const [most, setMost] = useState(shown(values.max))
-  const wrong = (text: string) => text.trim() !== '' && parseDollars(text) === undefined
-  const cents = (text: string) => (text.trim() === '' ? undefined : String(parseDollars(text)))
-  return (
-    <form
-      className={classes.editor}
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (wrong(least) || wrong(most)) return
-        set({ min: cents(least), max: cents(most) })
-        close()
-      }}
-    >
-      <TextInput
-        label={statement.least}
-        inputMode="decimal"
-        leftSection="$"
-        value={least}
-        onChange={(event) => setLeast(event.currentTarget.value)}
-        error={wrong(least) ? statement.wrongAmount : undefined}
-        data-autofocus
-      />
-      <TextInput
-        label={statement.most}
-        inputMode="decimal"
-        leftSection="$"
-        value={most}
-        onChange={(event) => setMost(event.currentTarget.value)}
-        error={wrong(most) ? statement.wrongAmount : undefined}
-      />
-      <Button type="submit">{words.filter.apply}</Button>
-    </form>
-  )
-}
-
-function DateEditor({ values, set, close }: FilterEdit) {
-  const [from, setFrom] = useState(values.from ?? '')
-  const [to, setTo] = useState(values.to ?? '')
-  return (
-    <form
-      className={classes.editor}
-      onSubmit={(event) => {
-        event.preventDefault()
-        set({ from: from || undefined, to: to || undefined })
-        close()
-      }}
-    >
-      <TextInput
-        label={statement.from}
-        type="date"
-        value={from}
-        onChange={(event) => setFrom(event.currentTarget.value)}
-        data-autofocus
-      />
-      <TextInput
-        label={statement.to}
-        type="date"
-        value={to}
-        onChange={(event) => setTo(event.currentTarget.value)}
-      />
-      <Button type="submit">{words.filter.apply}</Button>
-    </form>
-  )
-}

@@ -6,9 +6,8 @@ import { may, useMay } from '../../api/session.ts'
 import { Dialog, DialogActions, Facts } from '../../components/feedback/dialogs.tsx'
 import { ErrorState, NoPermission } from '../../components/feedback/states.tsx'
 import { CopyButton } from '../../components/values/copy-button.tsx'
-import { formatChange, formatDollars, formatMoney } from '../../lib/money.ts'
+import { editable, formatChange, formatDollars, formatMoney, parseDollars } from '../../lib/money.ts'
 import { balance } from '../../strings/balance.ts'
-import { editable, parseDollars } from './amounts.ts'
 import classes from './balance.module.css'
 
 const { topUp: said } = balance
@@ -172,6 +171,8 @@ function Confirm({ wish, view, onClose, onStarted }: ConfirmProps) {
   const { provider, amount_cents } = wish
   const amount = formatMoney(amount_cents)
   const [isLeaving, setLeaving] = useState(false)
+  // One for as long as the dialog asks: pressing again after a lost answer starts no second top-up.
+  const [attempt] = useState(() => crypto.randomUUID())
   const start = useAct('startTopUp', {
     refresh: ['listTopUps'],
     failed: null,
@@ -217,7 +218,7 @@ function Confirm({ wish, view, onClose, onStarted }: ConfirmProps) {
         <Button onClick={onClose} disabled={isBusy} data-autofocus>
           {said.keep}
         </Button>
-        <Button variant="filled" loading={isBusy} onClick={() => start.mutate({ ...wish })}>
+        <Button variant="filled" loading={isBusy} onClick={() => start.mutate({ ...wish, attempt })}>
           {said.confirm(amount)}
         </Button>
       </DialogActions>
@@ -227,7 +228,7 @@ function Confirm({ wish, view, onClose, onStarted }: ConfirmProps) {
 
 /** Where to transfer the money, each line with a button to copy it. */
 function Instructions({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
-  const { data, error, refetch } = useRead('getTopUp', { id }, { live: ['balance'] })
+  const { data, error, refetch } = useRead('getTopUp', { id })
   if (!data)
     return (
       <Dialog isOpen onClose={onClose} title={said.title}>

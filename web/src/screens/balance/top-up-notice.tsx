@@ -2,6 +2,7 @@ import { Button, CloseButton, Loader } from '@mantine/core'
 import { IconCircleCheck, IconCircleMinus, IconCircleX, IconEye } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useEffect } from 'react'
+import type { Reply } from '../../api/client.ts'
 import { useRead } from '../../api/hooks.ts'
 import { formatMoney } from '../../lib/money.ts'
 import { useUrlState } from '../../lib/url-state.ts'
@@ -9,8 +10,11 @@ import { balance } from '../../strings/balance.ts'
 import classes from './balance.module.css'
 
 const { topUp: said } = balance
-/** While the stream of hints is away. */
-const ASK_EVERY_MS = 3_000
+/** While the stream of hints is away: often for two minutes, which is longer than paying by card takes. */
+const whilePending = (reply: Reply<'getTopUp'> | undefined, asked: number) => {
+  if (reply !== undefined && reply.top_up.state !== 'pending') return undefined
+  return asked < 40 ? 3_000 : 30_000
+}
 
 /** After the way back from Checkout: waiting, then credited, without a reload. */
 export function TopUpNotice({ onAgain }: { readonly onAgain: () => void }) {
@@ -34,8 +38,8 @@ interface FollowingProps {
 }
 
 function Following({ id, isCancelled, onAgain, onClose }: FollowingProps) {
-  const { data } = useRead('getTopUp', { id }, { live: ['balance'], refetchEveryMs: ASK_EVERY_MS })
-  const { data: now, isFetching } = useRead('getBalance', { query: {} }, { live: ['balance'] })
+  const { data } = useRead('getTopUp', { id }, { refetchEveryMs: whilePending })
+  const { data: now, isFetching } = useRead('getBalance', { query: {} })
   useRefreshAfter(data?.top_up.state === 'credited')
   if (!data) return null
   const { state, amount_cents, credited_cents } = data.top_up

@@ -32,11 +32,7 @@ const printed = (reference: string) => reference.replaceAll(/(.{4})(?=.)/g, '$1 
 /** Every top-up that was asked for, with what became of it. */
 export function TopUpsSection({ onInstructions }: { readonly onInstructions: (id: string) => void }) {
   const [limit, setLimit] = useState(FIRST)
-  const { data, error, refetch } = useRead(
-    'listTopUps',
-    { query: { limit } },
-    { live: ['balance'], keepPrevious: true },
-  )
+  const { data, error, refetch } = useRead('listTopUps', { query: { limit } }, { keepPrevious: true })
   const columns = columnsWith(onInstructions)
   return (
     <Section title={said.title}>

@@ -1,15 +1,8 @@
 import { Button } from '@mantine/core'
-import {
-  IconCheck,
-  IconFrame,
-  IconId,
-  IconPackage,
-  IconPlus,
-  IconSparkles,
-  IconUserCircle,
-} from '@tabler/icons-react'
+import { IconCheck, IconPlus } from '@tabler/icons-react'
 import { useState } from 'react'
 import type { Reply } from '../../api/client.ts'
+import { ItemArt } from '../../components/values/item-art.tsx'
 import { Status } from '../../components/values/status.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { catalogue } from '../../strings/catalogue.ts'
@@ -19,20 +12,10 @@ import classes from './catalogue.module.css'
 
 export type Item = Reply<'listItems'>['items'][number]
 
-/** In place of a picture: what kind of thing it is. */
-const SYMBOLS = {
-  decoration: IconUserCircle,
-  effect: IconSparkles,
-  nameplate: IconId,
-  frame: IconFrame,
-  bundle: IconPackage,
-} as const satisfies Record<Item['type'], typeof IconFrame>
-
-/** The picture of an item, over the symbol of its type: a picture may come late, be gone, or not exist. */
+/** The picture of an item, over one that is drawn for it: a picture may come late, be gone, or not exist. */
 export function Picture({ item, size }: { readonly item: Item; readonly size: 'row' | 'tile' }) {
   const [state, setState] = useState<'coming' | 'there' | 'broken'>('coming')
   const isWanted = item.image?.startsWith('https:') === true && state !== 'broken'
-  const TypeSymbol = SYMBOLS[item.type]
   return (
     <span className={classes.picture} data-size={size} aria-hidden>
       {isWanted ? (
@@ -46,7 +29,7 @@ export function Picture({ item, size }: { readonly item: Item; readonly size: 'r
           onError={() => setState('broken')}
         />
       ) : null}
-      {isWanted && state === 'there' ? null : <TypeSymbol size={size === 'row' ? 18 : 32} stroke={1.25} />}
+      {isWanted && state === 'there' ? null : <ItemArt {...item} />}
     </span>
   )
 }

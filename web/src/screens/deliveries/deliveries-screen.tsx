@@ -9,6 +9,7 @@ import { Page } from '../../components/feedback/page.tsx'
 import { EmptyState } from '../../components/feedback/states.tsx'
 import { DataTable } from '../../components/lists/data-table.tsx'
 import { choiceFilter, FilterBar, textFilter } from '../../components/lists/filter-bar.tsx'
+import { useOpenRow } from '../../components/lists/open-row.ts'
 import { usePaging } from '../../components/lists/pager.tsx'
 import { AppLink } from '../../components/values/app-link.tsx'
 import { type UrlValues, useUrlState } from '../../lib/url-state.ts'
@@ -38,14 +39,14 @@ export function DeliveriesScreen() {
   const [url, set] = useUrlState()
   const canBuild = useMay(may.build)
   const [isRecovering, setRecovering] = useState(false)
-  const { data: webhook } = useRead('getWebhook', undefined, { live: ['webhook', 'deliveries'] })
+  const { data: webhook } = useRead('getWebhook')
   const query = queryOf(url)
   const {
     data,
     error,
     refetch,
     isPlaceholderData: isStale,
-  } = useRead('listDeliveries', { query }, { live: ['deliveries'], keepPrevious: true })
+  } = useRead('listDeliveries', { query }, { keepPrevious: true })
   const held = useHeldRows(
     JSON.stringify(query),
     { rows: data?.deliveries, isStale, isLast: data?.next === null },
@@ -56,7 +57,7 @@ export function DeliveriesScreen() {
   useEffect(() => reportAttention(paths.deliveries, retrying), [retrying])
   const hasUrl = webhook?.health.webhook_url !== null
   const rows = held.rows
-  const openRow = rows?.find(({ event_id }) => event_id === url.open)
+  const open = useOpenRow(rows, ({ event_id }) => event_id)
   return (
     <Page
       title={titleOf(webhook)}
@@ -82,8 +83,8 @@ export function DeliveriesScreen() {
         columns={listColumns}
         rows={rows}
         rowId={keyOf}
-        onOpen={(row) => set({ open: row.event_id })}
-        openId={openRow ? keyOf(openRow) : undefined}
+        onOpen={open.show}
+        openId={open.row && keyOf(open.row)}
         phone={phoneRow}
         isRowGone={held.isGone}
         error={error}
@@ -91,14 +92,7 @@ export function DeliveriesScreen() {
         empty={<Nothing isFiltered={isFiltered(url)} hasUrl={hasUrl} onClear={() => set(CLEARED)} />}
         paging={paging}
       />
-      {url.open === undefined ? null : (
-        <DeliveryPanel
-          key={url.open}
-          id={url.open}
-          onClose={() => set({ open: undefined })}
-          {...neighbours(rows ?? [], url.open, (row) => set({ open: row.event_id }))}
-        />
-      )}
+      {open.id === undefined ? null : <DeliveryPanel key={open.id} id={open.id} {...open.panel} />}
       <RecoverDialog isOpen={isRecovering} onClose={() => setRecovering(false)} />
     </Page>
   )
@@ -196,13 +190,4 @@ function queryOf(url: UrlValues): Query<'listDeliveries'> {
     before,
     after,
   } as Query<'listDeliveries'>
-}
-
-function neighbours(rows: readonly Row[], open: string, show: (row: Row) => void) {
-  const at = rows.findIndex(({ event_id }) => event_id === open)
-  const [previous, next] = [rows[at - 1], rows[at + 1]]
-  return {
-    onPrevious: at > 0 && previous ? () => show(previous) : undefined,
-    onNext: at >= 0 && next ? () => show(next) : undefined,
-  }
 }

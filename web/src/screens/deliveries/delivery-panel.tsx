@@ -33,7 +33,7 @@ interface DeliveryPanelProps {
 
 /** One event: how far its attempts are, what was sent, what came back, and how to check the signature. */
 export function DeliveryPanel({ id, onClose, onPrevious, onNext }: DeliveryPanelProps) {
-  const { data, error, refetch } = useRead('getDelivery', { id }, { live: ['deliveries'] })
+  const { data, error, refetch } = useRead('getDelivery', { id })
   const [chosen, choose] = useState<string>()
   const canBuild = useMay(may.build)
   const resend = useAct('resendEvent', {

@@ -12,11 +12,7 @@ type Range = '24h' | '7d'
 /** Bars by hour: grey is normal, so that amber and red are seen. */
 export function HoursChart() {
   const [range, setRange] = useState<Range>('24h')
-  const { data } = useRead(
-    'deliveryHours',
-    { query: { range } },
-    { live: ['deliveries'], keepPrevious: true },
-  )
+  const { data } = useRead('deliveryHours', { query: { range } }, { keepPrevious: true })
   const bars = data?.bars ?? []
   const sum = (name: 'accepted' | 'retrying' | 'failed') => bars.reduce((all, bar) => all + bar[name], 0)
   const [accepted, retrying, failed] = [sum('accepted'), sum('retrying'), sum('failed')]

@@ -147,7 +147,7 @@ function itemLeaving({ item_id, name, at, percent }: Of<'item_leaving'>): Attent
     title: title(name, comingIn(at)),
     body: body(percent),
     action,
-    to: `${paths.catalogue}?open=${item_id}`,
+    to: paths.item(item_id),
   }
 }
 

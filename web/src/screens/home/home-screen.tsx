@@ -29,7 +29,6 @@ export function HomeScreen() {
     'getHome',
     { query: { today_since: dayStart(dayKey(new Date().toISOString())) } },
     {
-      live: ['orders', 'balance', 'deliveries', 'webhook', 'keys'],
       keepPrevious: true,
       refetchEveryMs: readAgainEveryMs.getHome,
     },

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
 import { useAct } from '../../api/hooks.ts'
-import { renewSession } from '../../api/session.ts'
+import { refreshSession } from '../../api/session.ts'
 import { dropToken, takeToken } from '../../lib/token.ts'
 import { PublicPage } from '../../session/public-page.tsx'
 import { identity } from '../../strings/identity.ts'
@@ -28,7 +28,7 @@ export function ConfirmAlertsScreen() {
         fullWidth
         loading={isPending}
         // Every POST carries the CSRF token, which comes with the session.
-        onClick={() => void renewSession().finally(() => mutate({ token }))}
+        onClick={() => void refreshSession().finally(() => mutate({ token }))}
       >
         {words.confirm}
       </Button>

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 import { useAct } from '../../api/hooks.ts'
-import { renewSession } from '../../api/session.ts'
+import { refreshSession } from '../../api/session.ts'
 import { AppLink } from '../../components/values/app-link.tsx'
 import { dropToken, takeToken } from '../../lib/token.ts'
 import { paths } from '../../paths.ts'
@@ -16,7 +16,7 @@ export function VerifyEmailScreen() {
     failed: null,
     onDone: () => {
       dropToken('verify')
-      void renewSession()
+      void refreshSession()
     },
   })
   const isSent = useRef(false)
@@ -24,7 +24,7 @@ export function VerifyEmailScreen() {
     if (!token || isSent.current) return
     isSent.current = true
     // Every POST carries the CSRF token, which comes with the session.
-    void renewSession().finally(() => mutate({ token }))
+    void refreshSession().finally(() => mutate({ token }))
   }, [token, mutate])
   const goOn = <AppLink to={paths.home}>{words.goOn}</AppLink>
   if (!token) return <PublicPage title={words.title} lead={words.noToken} foot={goOn} />

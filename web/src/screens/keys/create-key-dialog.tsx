@@ -1,9 +1,10 @@
-import { Button, Checkbox, Radio, Stack, TextInput } from '@mantine/core'
+import { Checkbox, Radio, Stack, TextInput } from '@mantine/core'
 import type { Scope } from '@shopwire/contract'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import { useState } from 'react'
 import { useAct } from '../../api/hooks.ts'
-import { Dialog, DialogActions } from '../../components/feedback/dialogs.tsx'
+import { ActForm } from '../../components/feedback/act-form.tsx'
+import { Dialog } from '../../components/feedback/dialogs.tsx'
 import { keys, presets, scopeMeanings } from '../../strings/keys.ts'
 import { type NewKey, presetOf } from './key-words.ts'
 import classes from './keys.module.css'
@@ -29,7 +30,6 @@ function CreateForm({ onClose, onMade }: Omit<CreateKeyDialogProps, 'isOpen'>) {
   const [name, setName] = useState('')
   const [scopes, setScopes] = useState<readonly Scope[]>(presets[1].scopes)
   const [isCustom, setCustom] = useState(false)
-  const [isTried, setTried] = useState(false)
   const create = useAct('createKey', { refresh: ['listKeys'], failed: null, onDone: onMade })
   const chosen = isCustom ? keys.custom : (presetOf(scopes)?.name ?? keys.custom)
   const problems = {
@@ -43,57 +43,50 @@ function CreateForm({ onClose, onMade }: Omit<CreateKeyDialogProps, 'isOpen'>) {
     if (found) setScopes(found.scopes)
   }
   return (
-    <form
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault()
-        setTried(true)
-        if (problems.name || problems.scopes) return
-        create.mutate({ name: name.trim(), scopes: SCOPES.filter((one) => scopes.includes(one)) })
-      }}
+    <ActForm
+      act={create}
+      send={
+        problems.name || problems.scopes
+          ? undefined
+          : () => create.mutate({ name: name.trim(), scopes: SCOPES.filter((one) => scopes.includes(one)) })
+      }
+      submit={said.submit}
+      keep={said.keep}
+      onClose={onClose}
     >
-      <Stack gap="md">
-        <TextInput
-          label={said.name}
-          description={said.nameHint}
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-          error={isTried ? problems.name : undefined}
-          maxLength={100}
-          autoComplete="off"
-          spellCheck={false}
-          data-autofocus
-        />
-        <Radio.Group label={said.preset} value={chosen} onChange={choose}>
-          <Stack gap={10} mt={6}>
-            {presets.map(({ name: preset, meaning }) => (
-              <Radio key={preset} value={preset} label={preset} description={meaning} />
-            ))}
-            <Radio value={keys.custom} label={keys.custom} description={said.customMeaning} />
-          </Stack>
-        </Radio.Group>
-        {chosen === keys.custom ? (
-          <ScopeChoice scopes={scopes} onChange={setScopes} error={isTried ? problems.scopes : undefined} />
-        ) : null}
-        {hasWarning ? (
-          <p className={classes.warning} role="status">
-            <IconAlertTriangle size={15} stroke={1.75} aria-hidden />
-            {said.warning}
-          </p>
-        ) : null}
-        {create.error ? (
-          <p className={classes.problem} role="alert">
-            {create.error.message}
-          </p>
-        ) : null}
-      </Stack>
-      <DialogActions>
-        <Button onClick={onClose}>{said.keep}</Button>
-        <Button type="submit" variant="filled" loading={create.isPending}>
-          {said.submit}
-        </Button>
-      </DialogActions>
-    </form>
+      {(isTried) => (
+        <Stack gap="md">
+          <TextInput
+            label={said.name}
+            description={said.nameHint}
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+            error={isTried ? problems.name : undefined}
+            maxLength={100}
+            autoComplete="off"
+            spellCheck={false}
+            data-autofocus
+          />
+          <Radio.Group label={said.preset} value={chosen} onChange={choose}>
+            <Stack gap={10} mt={6}>
+              {presets.map(({ name: preset, meaning }) => (
+                <Radio key={preset} value={preset} label={preset} description={meaning} />
+              ))}
+              <Radio value={keys.custom} label={keys.custom} description={said.customMeaning} />
+            </Stack>
+          </Radio.Group>
+          {chosen === keys.custom ? (
+            <ScopeChoice scopes={scopes} onChange={setScopes} error={isTried ? problems.scopes : undefined} />
+          ) : null}
+          {hasWarning ? (
+            <p className={classes.warning} role="status">
+              <IconAlertTriangle size={15} stroke={1.75} aria-hidden />
+              {said.warning}
+            </p>
+          ) : null}
+        </Stack>
+      )}
+    </ActForm>
   )
 }
 

@@ -1,11 +1,11 @@
-import { Button, Checkbox, Select, Stack, TextInput } from '@mantine/core'
+import { Checkbox, Select, Stack, TextInput } from '@mantine/core'
 import type { TokenRight } from '@shopwire/contract/dashboard'
 import { useState } from 'react'
 import { useAct } from '../../api/hooks.ts'
-import { Dialog, DialogActions } from '../../components/feedback/dialogs.tsx'
+import { ActForm } from '../../components/feedback/act-form.tsx'
+import { Dialog } from '../../components/feedback/dialogs.tsx'
 import { tokens } from '../../strings/keys.ts'
 import type { NewToken } from './key-words.ts'
-import classes from './keys.module.css'
 
 const { form: said } = tokens
 const RIGHTS = Object.keys(tokens.rights) as TokenRight[]
@@ -30,7 +30,6 @@ function CreateForm({ onClose, onMade }: Omit<CreateTokenDialogProps, 'isOpen'>)
   const [rights, setRights] = useState<readonly TokenRight[]>(RIGHTS)
   const [withLinks, setWithLinks] = useState(false)
   const [days, setDays] = useState(30)
-  const [isTried, setTried] = useState(false)
   const create = useAct('createToken', { refresh: ['listTokens'], failed: null, onDone: onMade })
   const problems = {
     name: name.trim() === '' ? said.nameMissing : undefined,
@@ -38,70 +37,69 @@ function CreateForm({ onClose, onMade }: Omit<CreateTokenDialogProps, 'isOpen'>)
   }
   const canListen = rights.includes('events:listen')
   return (
-    <form
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault()
-        setTried(true)
-        if (problems.name || problems.rights) return
-        create.mutate({ name: name.trim(), rights: [...rights], with_links: canListen && withLinks, days })
-      }}
+    <ActForm
+      act={create}
+      send={
+        problems.name || problems.rights
+          ? undefined
+          : () =>
+              create.mutate({
+                name: name.trim(),
+                rights: [...rights],
+                with_links: canListen && withLinks,
+                days,
+              })
+      }
+      submit={said.submit}
+      keep={said.keep}
+      onClose={onClose}
     >
-      <Stack gap="md">
-        <TextInput
-          label={said.name}
-          description={said.nameHint}
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-          error={isTried ? problems.name : undefined}
-          maxLength={100}
-          autoComplete="off"
-          spellCheck={false}
-          data-autofocus
-        />
-        <Checkbox.Group
-          label={said.rights}
-          value={[...rights]}
-          onChange={(value) => setRights(value as TokenRight[])}
-          error={isTried ? problems.rights : undefined}
-        >
-          <Stack gap={10} mt={6}>
-            {RIGHTS.map((right) => (
-              <Checkbox
-                key={right}
-                value={right}
-                label={tokens.rights[right][0]}
-                description={tokens.rights[right][1]}
-              />
-            ))}
-          </Stack>
-        </Checkbox.Group>
-        <Checkbox
-          label={said.links}
-          description={said.linksHint}
-          checked={canListen && withLinks}
-          disabled={!canListen}
-          onChange={(event) => setWithLinks(event.currentTarget.checked)}
-        />
-        <Select
-          label={said.days}
-          value={String(days)}
-          onChange={(value) => setDays(Number(value ?? days))}
-          data={DAYS.map((count) => ({ value: String(count), label: said.daysOf(count) }))}
-          allowDeselect={false}
-        />
-        {create.error ? (
-          <p className={classes.problem} role="alert">
-            {create.error.message}
-          </p>
-        ) : null}
-      </Stack>
-      <DialogActions>
-        <Button onClick={onClose}>{said.keep}</Button>
-        <Button type="submit" variant="filled" loading={create.isPending}>
-          {said.submit}
-        </Button>
-      </DialogActions>
-    </form>
+      {(isTried) => (
+        <Stack gap="md">
+          <TextInput
+            label={said.name}
+            description={said.nameHint}
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+            error={isTried ? problems.name : undefined}
+            maxLength={100}
+            autoComplete="off"
+            spellCheck={false}
+            data-autofocus
+          />
+          <Checkbox.Group
+            label={said.rights}
+            value={[...rights]}
+            onChange={(value) => setRights(value as TokenRight[])}
+            error={isTried ? problems.rights : undefined}
+          >
+            <Stack gap={10} mt={6}>
+              {RIGHTS.map((right) => (
+                <Checkbox
+                  key={right}
+                  value={right}
+                  label={tokens.rights[right][0]}
+                  description={tokens.rights[right][1]}
+                />
+              ))}
+            </Stack>
+          </Checkbox.Group>
+          <Checkbox
+            label={said.links}
+            description={said.linksHint}
+            checked={canListen && withLinks}
+            disabled={!canListen}
+            onChange={(event) => setWithLinks(event.currentTarget.checked)}
+          />
+          <Select
+            label={said.days}
+            value={String(days)}
+            onChange={(value) => setDays(Number(value ?? days))}
+            data={DAYS.map((count) => ({ value: String(count), label: said.daysOf(count) }))}
+            allowDeselect={false}
+          />
+        </Stack>
+      )}
+    </ActForm>
   )
 }

@@ -1,7 +1,8 @@
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useAct } from '../../api/hooks.ts'
-import { ConfirmDialog, Dialog, DialogActions, Facts } from '../../components/feedback/dialogs.tsx'
+import { ActForm } from '../../components/feedback/act-form.tsx'
+import { ConfirmDialog, Dialog, Facts } from '../../components/feedback/dialogs.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { formatCount } from '../../lib/money.ts'
 import { keys } from '../../strings/keys.ts'
@@ -24,35 +25,27 @@ export function RenameDialog({ subject, onClose }: KeyDialogProps) {
   })
   return (
     <Dialog isOpen onClose={onClose} title={said.title}>
-      <form
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (name.trim() !== '') rename.mutate({ id: subject.id, name: name.trim() })
-        }}
+      <ActForm
+        act={rename}
+        send={name.trim() === '' ? undefined : () => rename.mutate({ id: subject.id, name: name.trim() })}
+        submit={said.submit}
+        keep={said.keep}
+        onClose={onClose}
+        isUnchanged={name.trim() === subject.name}
       >
-        <TextInput
-          label={said.name}
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-          error={name.trim() === '' ? keys.form.nameMissing : rename.error?.message}
-          maxLength={100}
-          autoComplete="off"
-          spellCheck={false}
-          data-autofocus
-        />
-        <DialogActions>
-          <Button onClick={onClose}>{said.keep}</Button>
-          <Button
-            type="submit"
-            variant="filled"
-            loading={rename.isPending}
-            disabled={name.trim() === subject.name}
-          >
-            {said.submit}
-          </Button>
-        </DialogActions>
-      </form>
+        {() => (
+          <TextInput
+            label={said.name}
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+            error={name.trim() === '' ? keys.form.nameMissing : undefined}
+            maxLength={100}
+            autoComplete="off"
+            spellCheck={false}
+            data-autofocus
+          />
+        )}
+      </ActForm>
     </Dialog>
   )
 }

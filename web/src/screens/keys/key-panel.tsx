@@ -32,7 +32,7 @@ interface KeyPanelProps {
 
 /** One key beside the table: what it may do, how it is used, and what can be done with it. */
 export function KeyPanel({ id, known, canBuild, onAct, onClose, onPrevious, onNext }: KeyPanelProps) {
-  const { data, error, refetch } = useRead('readKey', { id }, { live: ['keys'] })
+  const { data, error, refetch } = useRead('readKey', { id })
   const key = data?.key.id === id ? data.key : known
   const isLive = key.state !== 'revoked'
   return (

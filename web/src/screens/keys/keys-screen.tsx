@@ -6,9 +6,9 @@ import { may, useMay } from '../../api/session.ts'
 import { Page } from '../../components/feedback/page.tsx'
 import { EmptyState } from '../../components/feedback/states.tsx'
 import { DataTable, type PhoneRow } from '../../components/lists/data-table.tsx'
+import { useOpenRow } from '../../components/lists/open-row.ts'
 import { Status } from '../../components/values/status.tsx'
 import { formatRelative } from '../../lib/time.ts'
-import { useUrlState } from '../../lib/url-state.ts'
 import { keys } from '../../strings/keys.ts'
 import { CreateKeyDialog } from './create-key-dialog.tsx'
 import { type KeyAction, keyColumns } from './key-columns.tsx'
@@ -26,19 +26,15 @@ type Deciding = { readonly what: KeyAction; readonly key: Key } | undefined
 
 /** Who can spend: every key with its rights and its use. */
 export function KeysScreen() {
-  const [url, setUrl] = useUrlState()
   const canBuild = useMay(may.build)
   const [isCreating, setCreating] = useState(false)
   const [deciding, decide] = useState<Deciding>()
   const { data, error, refetch } = useRead('listKeys', undefined, {
-    live: ['keys'],
     refetchEveryMs: USED_EVERY_MS,
   })
-  const open = data?.keys.find(({ id }) => id === url.open)
+  const open = useOpenRow(data?.keys, ({ id }) => id)
   const act = (what: KeyAction, key: Key) => decide({ what, key })
   const isEmpty = data?.keys.length === 0
-  const at = data?.keys.findIndex(({ id }) => id === open?.id) ?? -1
-  const show = (key: Key | undefined) => (key ? () => setUrl({ open: key.id }, { replace: true }) : undefined)
   const create = <CreateButton onClick={() => setCreating(true)} />
   return (
     <Page
@@ -52,8 +48,8 @@ export function KeysScreen() {
         columns={keyColumns(canBuild, act)}
         rows={data?.keys}
         rowId={({ id }) => id}
-        onOpen={({ id }) => setUrl({ open: id })}
-        openId={open?.id}
+        onOpen={open.show}
+        openId={open.row?.id}
         isTall
         isRowQuiet={({ state }) => state === 'revoked'}
         phone={phoneRow}
@@ -71,16 +67,8 @@ export function KeysScreen() {
         </p>
       ) : null}
       {canBuild ? <TokensSection /> : null}
-      {open ? (
-        <KeyPanel
-          id={open.id}
-          known={open}
-          canBuild={canBuild}
-          onAct={act}
-          onClose={() => setUrl({ open: undefined })}
-          onPrevious={show(data?.keys[at - 1])}
-          onNext={show(data?.keys[at + 1])}
-        />
+      {open.row ? (
+        <KeyPanel id={open.row.id} known={open.row} canBuild={canBuild} onAct={act} {...open.panel} />
       ) : null}
       <KeyDialogs
         isCreating={isCreating}

@@ -2,6 +2,7 @@ import { Button } from '@mantine/core'
 import { IconPlus } from '@tabler/icons-react'
 import { useState } from 'react'
 import { useAct, useRead } from '../../api/hooks.ts'
+import { ConfirmDialog } from '../../components/feedback/dialogs.tsx'
 import { Section } from '../../components/feedback/page.tsx'
 import { EmptyState } from '../../components/feedback/states.tsx'
 import { type Column, DataTable } from '../../components/lists/data-table.tsx'
@@ -18,12 +19,8 @@ import { NewTokenDialog } from './new-token-dialog.tsx'
 export function TokensSection() {
   const [isCreating, setCreating] = useState(false)
   const [made, setMade] = useState<NewToken>()
-  const { data, error, refetch } = useRead('listTokens', undefined, { live: ['keys'] })
-  const revoke = useAct('revokeToken', {
-    refresh: ['listTokens'],
-    done: (_, { id }) => [tokens.revoked(nameOf(data?.tokens, id)), tokens.revokedMore],
-    failed: tokens.notRevoked,
-  })
+  const [revoking, setRevoking] = useState<Token>()
+  const { data, error, refetch } = useRead('listTokens')
   return (
     <div className={classes.tokens}>
       <Section
@@ -38,7 +35,7 @@ export function TokensSection() {
         <DataTable
           caption={tokens.caption}
           what={tokens.what}
-          columns={columnsOf((id) => revoke.mutate({ id }))}
+          columns={columnsOf(setRevoking)}
           rows={data?.tokens}
           rowId={({ id }) => id}
           isTall
@@ -65,12 +62,35 @@ export function TokensSection() {
           setMade(token)
         }}
       />
+      {revoking ? <RevokeTokenDialog token={revoking} onClose={() => setRevoking(undefined)} /> : null}
       {made ? <NewTokenDialog made={made} onClose={() => setMade(undefined)} /> : null}
     </div>
   )
 }
 
-function columnsOf(onRevoke: (id: string) => void): readonly Column<Token>[] {
+function RevokeTokenDialog({ token, onClose }: { readonly token: Token; readonly onClose: () => void }) {
+  const revoke = useAct('revokeToken', {
+    refresh: ['listTokens'],
+    done: () => [tokens.revoked(token.name), tokens.revokedMore],
+    failed: tokens.notRevoked,
+    onDone: onClose,
+  })
+  return (
+    <ConfirmDialog
+      isOpen
+      onClose={onClose}
+      title={tokens.revokeTitle(token.name)}
+      lead={tokens.revokeLead}
+      confirm={tokens.revokeConfirm}
+      keep={tokens.revokeKeep}
+      isDestructive
+      isBusy={revoke.isPending}
+      onConfirm={() => revoke.mutate({ id: token.id })}
+    />
+  )
+}
+
+function columnsOf(onRevoke: (token: Token) => void): readonly Column<Token>[] {
   const { columns } = tokens
   return [
     {
@@ -125,11 +145,7 @@ function columnsOf(onRevoke: (id: string) => void): readonly Column<Token>[] {
       width: '90px',
       cell: (token) =>
         token.state === 'active' ? (
-          <Button
-            size="compact-sm"
-            aria-label={tokens.revokeOf(token.name)}
-            onClick={() => onRevoke(token.id)}
-          >
+          <Button size="compact-sm" aria-label={tokens.revokeOf(token.name)} onClick={() => onRevoke(token)}>
             {tokens.revoke}
           </Button>
         ) : null,
@@ -142,5 +158,3 @@ function TokenState({ token }: { readonly token: Token }) {
 }
 
 const rightsOf = ({ rights }: Token) => rights.map((right) => tokens.rights[right][0]).join(', ')
-const nameOf = (all: readonly Token[] | undefined, id: string) =>
-  all?.find((token) => token.id === id)?.name ?? tokens.columns.name

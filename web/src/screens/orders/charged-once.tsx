@@ -45,7 +45,7 @@ export function ChargedOnce({ order }: { readonly order: OrderDetail }) {
           <>
             <dt>{card.entry}</dt>
             <dd className={classes.fact}>
-              <Id id={proof.transfer_id} as="short" to={`${paths.balance}?open=${proof.transfer_id}`} />
+              <Id id={proof.transfer_id} as="short" to={paths.transfer(proof.transfer_id, created_at)} />
             </dd>
           </>
         )}

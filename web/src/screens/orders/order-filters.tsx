@@ -1,11 +1,9 @@
-import { Button, Radio, Stack, TextInput } from '@mantine/core'
-import { useState } from 'react'
+import { Radio, Stack } from '@mantine/core'
 import { useRead } from '../../api/hooks.ts'
 import { choiceFilter, type Filter, type FilterEdit, textFilter } from '../../components/lists/filter-bar.tsx'
-import { words } from '../../strings/common.ts'
+import { amountFilter, days, RangeEditor } from '../../components/lists/range-filters.tsx'
 import { orders } from '../../strings/orders.ts'
-import { editable, parseDollars } from '../balance/amounts.ts'
-import { isCents, shownAmounts, shownRange } from './order-query.ts'
+import { shownRange } from './order-query.ts'
 import classes from './orders.module.css'
 
 const { filters } = orders
@@ -17,13 +15,7 @@ const created: Filter = {
   editor: (edit) => <CreatedEditor {...edit} />,
 }
 
-const total: Filter = {
-  label: filters.total,
-  names: ['min', 'max'],
-  shown: shownAmounts,
-  editor: (edit) => <TotalEditor {...edit} />,
-}
-
+const total = amountFilter(filters.total, ['min', 'max'])
 const item = textFilter(filters.item, 'item', filters.itemHint)
 
 /** Keys are few, so they are offered by name. */
@@ -35,18 +27,10 @@ export function useOrderFilters(): readonly Filter[] {
   return [created, total, item, ...(keys.length > 0 ? [choiceFilter(filters.key, 'key', keys)] : [])]
 }
 
-function CreatedEditor({ values, set, close }: FilterEdit) {
-  const [from, setFrom] = useState(values.from ?? '')
-  const [to, setTo] = useState(values.to ?? '')
+function CreatedEditor(edit: FilterEdit) {
+  const { values, set, close } = edit
   return (
-    <form
-      className={classes.editor}
-      onSubmit={(event) => {
-        event.preventDefault()
-        set({ from: from || undefined, to: to || undefined, created: undefined })
-        close()
-      }}
-    >
+    <div className={classes.editor}>
       <Radio.Group
         value={values.created ?? ''}
         aria-label={filters.created}
@@ -61,59 +45,7 @@ function CreatedEditor({ values, set, close }: FilterEdit) {
           ))}
         </Stack>
       </Radio.Group>
-      <div className={classes.pair}>
-        <TextInput
-          type="date"
-          label={filters.from}
-          value={from}
-          onChange={(event) => setFrom(event.currentTarget.value)}
-        />
-        <TextInput
-          type="date"
-          label={filters.to}
-          value={to}
-          onChange={(event) => setTo(event.currentTarget.value)}
-        />
-      </div>
-      <Button type="submit">{words.filter.apply}</Button>
-    </form>
-  )
-}
-
-function TotalEditor({ values, set, close }: FilterEdit) {
-  const shown = (cents: string | undefined) => (isCents(cents) ? editable(Number(cents)) : '')
-  const [least, setLeast] = useState(shown(values.min))
-  const [most, setMost] = useState(shown(values.max))
-  const isWrong = (text: string) => text.trim() !== '' && parseDollars(text) === undefined
-  const cents = (text: string) => (text.trim() === '' ? undefined : String(parseDollars(text)))
-  return (
-    <form
-      className={classes.editor}
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (isWrong(least) || isWrong(most)) return
-        set({ min: cents(least), max: cents(most) })
-        close()
-      }}
-    >
-      <TextInput
-        label={filters.least}
-        inputMode="decimal"
-        leftSection="$"
-        value={least}
-        onChange={(event) => setLeast(event.currentTarget.value)}
-        error={isWrong(least) ? filters.wrongAmount : undefined}
-        data-autofocus
-      />
-      <TextInput
-        label={filters.most}
-        inputMode="decimal"
-        leftSection="$"
-        value={most}
-        onChange={(event) => setMost(event.currentTarget.value)}
-        error={isWrong(most) ? filters.wrongAmount : undefined}
-      />
-      <Button type="submit">{words.filter.apply}</Button>
-    </form>
+      <RangeEditor {...edit} ends={days} names={['from', 'to']} replaces={['created']} />
+    </div>
   )
 }

@@ -1,4 +1,5 @@
 import { Section } from '../../components/feedback/page.tsx'
+import { ItemArt } from '../../components/values/item-art.tsx'
 import { Money } from '../../components/values/money.tsx'
 import { formatMoney } from '../../lib/money.ts'
 import { orders } from '../../strings/orders.ts'
@@ -14,11 +15,16 @@ export function OrderLines({ order }: { readonly order: OrderDetail }) {
       <table className={classes.lines}>
         <caption className="sw-hidden">{said.linesCaption}</caption>
         <tbody>
-          {order.lines.map(({ item_id, name, collection, qty, unit_price_cents }) => (
+          {order.lines.map(({ item_id, name, collection, type, qty, unit_price_cents }) => (
             <tr key={item_id}>
-              <th scope="row">
-                <span className={classes.itemName}>{name}</span>
-                {collection === null ? null : <span className="sw-meta">{collection}</span>}
+              <th scope="row" className={classes.item}>
+                <span className={classes.itemArt}>
+                  <ItemArt id={item_id} collection={collection ?? ''} type={type} />
+                </span>
+                <span>
+                  <span className={classes.itemName}>{name}</span>
+                  {collection === null ? null : <span className="sw-meta">{collection}</span>}
+                </span>
               </th>
               <td className="sw-dim">{said.units(qty, formatMoney(unit_price_cents))}</td>
               <td className="sw-strong">

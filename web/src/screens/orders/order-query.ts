@@ -1,11 +1,11 @@
 import type { Query } from '../../api/client.ts'
-import { formatMoney } from '../../lib/money.ts'
-import { dayStart, formatDay } from '../../lib/time.ts'
+import { days, rangeInWords } from '../../components/lists/range-filters.tsx'
+import { dayStart, parseDay } from '../../lib/time.ts'
 import type { UrlValues } from '../../lib/url-state.ts'
 import { orders } from '../../strings/orders.ts'
 
-type Filters = Query<'exportOrders'>
-type Writable = { -readonly [Name in keyof Filters]: Filters[Name] }
+export type OrderFilters = Query<'exportOrders'>
+type Writable = { -readonly [Name in keyof OrderFilters]: OrderFilters[Name] }
 
 const HOUR_MS = 3_600_000
 const RANGES: Readonly<Record<string, number>> = { '24h': 24, '7d': 7 * 24, '30d': 30 * 24, '90d': 90 * 24 }
@@ -13,7 +13,7 @@ const STATUSES = ['paid', 'delivered', 'cancelled'] as const
 const { filters } = orders
 
 /** The address as filters of the list and of its export. What does not fit is left out, never sent. */
-export function orderFilters(url: UrlValues, nowMs = Date.now()): Filters {
+export function orderFilters(url: UrlValues, nowMs = Date.now()): OrderFilters {
   const query: Writable = {}
   const status = STATUSES.find((known) => known === url.status)
   if (status) query.status = status
@@ -37,26 +37,12 @@ export const isFiltered = (url: UrlValues): boolean =>
     (name) => url[name] !== undefined,
   )
 
-export const isCents = (text: string | undefined): text is string => /^\d{1,9}$/.test(text ?? '')
+const isCents = (text: string | undefined): text is string => /^\d{1,9}$/.test(text ?? '')
 
 /** Days are the reader's: the day somebody remembers is the one on their own calendar. */
 function startOf(day: string | undefined, plusDays = 0): string | undefined {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(day ?? '') || Number.isNaN(Date.parse(`${day}T00:00:00Z`))) return undefined
-  return dayStart(day as string, plusDays)
+  return day !== undefined && parseDay(day) === day ? dayStart(day, plusDays) : undefined
 }
 
-export function shownRange(url: UrlValues): string | undefined {
-  const named = filters.ranges.find(([value]) => value === url.created)?.[1]
-  const [from, to] = [startOf(url.from), startOf(url.to)]
-  if (from && to) return `${formatDay(from)} – ${formatDay(to)}`
-  if (from) return filters.since(formatDay(from))
-  if (to) return filters.until(formatDay(to))
-  return named
-}
-
-export function shownAmounts({ min, max }: UrlValues): string | undefined {
-  const [least, most] = [min, max].map((cents) => (isCents(cents) ? formatMoney(Number(cents)) : undefined))
-  if (least && most) return filters.amounts(least, most)
-  if (least) return filters.atLeast(least)
-  return most === undefined ? undefined : filters.atMost(most)
-}
+export const shownRange = ({ created, from, to }: UrlValues): string | undefined =>
+  rangeInWords(days, [from, to]) ?? filters.ranges.find(([value]) => value === created)?.[1]

@@ -31,7 +31,7 @@ const SKELETON_ROWS = 6
 /** One order: what happened to it from the first attempt on, that it was charged once, its lines and its links. */
 export function OrderScreen() {
   const id = usePathId()
-  const { data, error, refetch } = useRead('getOrder', { id }, { live: ['orders', 'deliveries'] })
+  const { data, error, refetch } = useRead('getOrder', { id })
   const [isRawOpen, setRawOpen] = useState(false)
   const breadcrumb = [
     { key: 'orders', label: orders.title, to: paths.orders },

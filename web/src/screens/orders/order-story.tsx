@@ -15,7 +15,8 @@ import { Money } from '../../components/values/money.tsx'
 import { Chip, Status } from '../../components/values/status.tsx'
 import { type Quiet, type Station, Timeline } from '../../components/values/timeline.tsx'
 import { formatMoney } from '../../lib/money.ts'
-import { formatDuration, formatRelative, formatUtc } from '../../lib/time.ts'
+import { formatDuration, formatRelative, formatTime, formatUtc } from '../../lib/time.ts'
+import { useNow } from '../../lib/use-now.ts'
 import { paths } from '../../paths.ts'
 import { orders } from '../../strings/orders.ts'
 import classes from './order.module.css'
@@ -25,6 +26,7 @@ type Entry = OrderDetail['story'][number]
 type EntryOf<Kind extends Entry['kind']> = Extract<Entry, { readonly kind: Kind }>
 /** One schema for both, so their kind is a union. */
 type TransferEntry = Extract<Entry, { readonly transfer_id: string }>
+type Waiting = NonNullable<OrderDetail['waiting']>
 type Told = Omit<Station, 'key' | 'when'>
 
 const { order: said } = orders
@@ -48,12 +50,13 @@ export function OrderStory({ order }: { readonly order: OrderDetail }) {
       ...tell(entry),
     })
   }
-  if (order.status === 'paid')
+  if (order.waiting)
     stations.push({
       key: 'waiting',
       icon: <IconClock {...icon} />,
-      title: said.stillPaid,
-      note: said.stillPaidNote,
+      tone: order.waiting.is_late ? 'warn' : undefined,
+      title: <Waited since={order.created_at} isLate={order.waiting.is_late} />,
+      note: noteOf(order.waiting),
       outcome: <Status kind="paid" isChip />,
     })
   return (
@@ -62,6 +65,24 @@ export function OrderStory({ order }: { readonly order: OrderDetail }) {
       {order.story_left_out > 0 ? <p className="sw-meta">{said.leftOut(order.story_left_out)}</p> : null}
     </>
   )
+}
+
+/** Counts on while somebody looks. */
+function Waited({ since, isLate }: { readonly since: string; readonly isLate: boolean }) {
+  const nowMs = useNow()
+  const time = formatDuration(Math.max(0, nowMs - Date.parse(since)))
+  return isLate ? said.late(time) : said.stillPaid(time)
+}
+
+/** What is usual, when the store refunds by itself, and whom to ask. */
+function noteOf({ usual_s, usual_most_s, is_late, refund_at, contact }: Waiting): string {
+  const usual =
+    usual_s === null || usual_most_s === null
+      ? said.usualUnknown
+      : said.usual(formatDuration(usual_s * 1000), formatDuration(usual_most_s * 1000))
+  const refund =
+    refund_at === null ? said.refundByStore : said.refundAt(formatTime(refund_at), formatRelative(refund_at))
+  return [usual, refund, ...(is_late ? [said.askAbout(contact)] : [])].join(' ')
 }
 
 function tell(entry: Entry): Told {

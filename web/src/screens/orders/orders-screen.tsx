@@ -13,7 +13,7 @@ import { AppLink } from '../../components/values/app-link.tsx'
 import { DownloadButton } from '../../components/values/download-button.tsx'
 import { Money } from '../../components/values/money.tsx'
 import { formatMoney } from '../../lib/money.ts'
-import { dayKey, formatDay, formatLongDay, formatTime } from '../../lib/time.ts'
+import { dayKey, dayStart, formatDay, formatLongDay, formatTime } from '../../lib/time.ts'
 import { type UrlValues, useUrlState } from '../../lib/url-state.ts'
 import { useHeldRows } from '../../lib/use-held-rows.ts'
 import { paths } from '../../paths.ts'
@@ -21,7 +21,7 @@ import { words } from '../../strings/common.ts'
 import { orders } from '../../strings/orders.ts'
 import { isQuiet, listColumns, type OrderRow, phoneRow } from './order-columns.tsx'
 import { useOrderFilters } from './order-filters.tsx'
-import { isFiltered, orderFilters } from './order-query.ts'
+import { isFiltered, type OrderFilters, orderFilters } from './order-query.ts'
 import classes from './orders.module.css'
 
 const LIMIT = 25
@@ -36,11 +36,7 @@ export function OrdersScreen() {
     error,
     refetch,
     isPlaceholderData: isStale,
-  } = useRead(
-    'listOrders',
-    { query: { ...query, ...page, limit: LIMIT } },
-    { live: ['orders'], keepPrevious: true },
-  )
+  } = useRead('listOrders', { query: { ...query, ...page, limit: LIMIT } }, { keepPrevious: true })
   const held = useHeldRows(
     JSON.stringify({ ...url, open: undefined }),
     { rows: data?.orders, isStale, isLast: data?.next === null },
@@ -69,7 +65,17 @@ export function OrdersScreen() {
         phone={phoneRow}
         isRowQuiet={isQuiet}
         isRowGone={held.isGone}
-        groupBy={{ key: ({ created_at }) => dayKey(created_at), head: dayHead }}
+        groupBy={{
+          key: ({ created_at }) => dayKey(created_at),
+          head: ({ created_at }, rows) => (
+            <DayHead
+              at={created_at}
+              filters={query}
+              rows={rows}
+              isWhole={rows[0] !== held.rows?.[0] && rows.at(-1) !== held.rows?.at(-1)}
+            />
+          ),
+        }}
         error={error}
         onRetry={() => void refetch()}
         empty={<Nothing url={url} data={data} onClear={() => setUrl(noFilters)} />}
@@ -115,27 +121,57 @@ function rangeOf({ counts }: Reply<'listOrders'>, shown: number, { status }: Url
   return orders.range(shown, counts[tab])
 }
 
-/** The rule above the orders of a day. Sums are of what is on the page, and say so. */
-function dayHead({ created_at }: OrderRow, all: readonly OrderRow[]): ReactNode {
-  const isToday = dayKey(created_at) === dayKey(new Date().toISOString())
-  const day = formatLongDay(created_at)
-  const sum = all.reduce(
-    (cents, { status, total_cents }) => cents + (status === 'cancelled' ? 0 : total_cents),
-    0,
+interface DayHeadProps {
+  readonly at: string
+  readonly filters: OrderFilters
+  readonly rows: readonly OrderRow[]
+  /** The page has orders of an earlier and of a later day, so it has all of this one. */
+  readonly isWhole: boolean
+}
+
+/** The rule above the orders of a day: all that pass the filters, also those on other pages. */
+function DayHead({ at, filters, rows, isWhole }: DayHeadProps): ReactNode {
+  const day = dayKey(at)
+  const [from, to] = [dayStart(day), dayStart(day, 1)]
+  const { data } = useRead(
+    'sumOrders',
+    {
+      query: {
+        ...filters,
+        from: filters.from !== undefined && filters.from > from ? filters.from : from,
+        to: filters.to !== undefined && filters.to < to ? filters.to : to,
+      },
+    },
+    { enabled: !isWhole },
   )
+  const sums = isWhole ? sumsOf(rows) : data
+  const isToday = day === dayKey(new Date().toISOString())
+  const name = formatLongDay(at)
   return (
     <span className={classes.day}>
       <span>
-        <strong>{isToday ? `${orders.today}, ${day.split(' ').slice(1).join(' ')}` : day}</strong>{' '}
+        <strong>{isToday ? `${orders.today}, ${name.split(' ').slice(1).join(' ')}` : name}</strong>{' '}
         <span className="sw-meta">
-          {orders.dayOrders(all.length)} {orders.onPage}
+          {sums === undefined
+            ? null
+            : sums.orders === null
+              ? orders.dayUncounted
+              : orders.dayOrders(sums.orders)}
         </span>
       </span>
       <span className={classes.daySum}>
-        <Money cents={sum} />
+        {sums === undefined || sums.spent_cents === null ? null : <Money cents={sums.spent_cents} />}
       </span>
     </span>
   )
+}
+
+function sumsOf(rows: readonly OrderRow[]): Reply<'sumOrders'> {
+  const spent = rows.filter(({ status }) => status !== 'cancelled')
+  return {
+    orders: rows.length,
+    spent_cents: spent.reduce((cents, { total_cents }) => cents + total_cents, 0),
+  }
 }
 
 function Nothing({

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useAct } from '../../api/hooks.ts'
-import { renewSession } from '../../api/session.ts'
+import { refreshSession } from '../../api/session.ts'
 import { ConfirmDialog, Dialog } from '../../components/feedback/dialogs.tsx'
 import { paths } from '../../paths.ts'
 import { RecoveryCodes } from '../../session/recovery-codes.tsx'
@@ -26,7 +26,7 @@ export function SecurityDialogs({ decision, onClose }: SecurityDialogsProps) {
   const changed = () => {
     void client.invalidateQueries({ queryKey: ['getSecurity'] })
     // Whether there is a passkey or an app is part of the session.
-    void renewSession()
+    void refreshSession()
     onClose()
   }
   const showCodes = (recovery_codes: readonly string[]) => {

@@ -4,6 +4,7 @@ import { type FormEvent, useState } from 'react'
 import { api, type Reply } from '../../api/client.ts'
 import { useAct } from '../../api/hooks.ts'
 import { useSession } from '../../api/session.ts'
+import { ActForm } from '../../components/feedback/act-form.tsx'
 import { DialogActions } from '../../components/feedback/dialogs.tsx'
 import { showDone } from '../../components/feedback/toasts.tsx'
 import { deviceName } from '../../session/device-name.ts'
@@ -85,28 +86,26 @@ export function RenameForm({
   onClose,
 }: FormProps & { readonly id: string; readonly name: string }) {
   const [text, setText] = useState(name)
-  const rename = useAct('renamePasskey', { done: () => [words.renamed], failed: words.notRenamed, onDone })
+  const rename = useAct('renamePasskey', { done: () => [words.renamed], failed: null, onDone })
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (text.trim()) rename.mutate({ id, name: text.trim() })
-      }}
+    <ActForm
+      act={rename}
+      send={text.trim() ? () => rename.mutate({ id, name: text.trim() }) : undefined}
+      submit={words.renameConfirm}
+      keep={common.cancel}
+      onClose={onClose}
+      isUnchanged={text.trim() === name}
     >
-      <TextInput
-        label={words.passkeyName}
-        value={text}
-        maxLength={NAME_LENGTH_MAX}
-        onChange={(event) => setText(event.currentTarget.value)}
-        data-autofocus
-      />
-      <DialogActions>
-        <Button onClick={onClose}>{common.cancel}</Button>
-        <Button type="submit" variant="filled" loading={rename.isPending}>
-          {words.renameConfirm}
-        </Button>
-      </DialogActions>
-    </form>
+      {() => (
+        <TextInput
+          label={words.passkeyName}
+          value={text}
+          maxLength={NAME_LENGTH_MAX}
+          onChange={(event) => setText(event.currentTarget.value)}
+          data-autofocus
+        />
+      )}
+    </ActForm>
   )
 }
 

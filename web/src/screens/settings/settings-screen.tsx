@@ -1,7 +1,7 @@
 import { Button, SegmentedControl, Switch, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { useAct } from '../../api/hooks.ts'
-import { renewSession, useSession } from '../../api/session.ts'
+import { refreshSession, useSession } from '../../api/session.ts'
 import { Page, Section } from '../../components/feedback/page.tsx'
 import { CopyButton } from '../../components/values/copy-button.tsx'
 import { Id } from '../../components/values/id.tsx'
@@ -48,7 +48,7 @@ function AccountNameForm({ name }: { readonly name: string }) {
   const rename = useAct('renameAccount', {
     done: () => [settings.saved],
     failed: settings.notSaved,
-    onDone: () => void renewSession(),
+    onDone: () => void refreshSession(),
   })
   return (
     <NameField
@@ -67,7 +67,7 @@ function NameForm({ name }: { readonly name: string }) {
     refresh: ['getTeam'],
     done: () => [settings.saved],
     failed: settings.notSaved,
-    onDone: () => void renewSession(),
+    onDone: () => void refreshSession(),
   })
   return (
     <NameField

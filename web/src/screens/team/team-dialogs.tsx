@@ -1,10 +1,11 @@
-import { Button, Radio, Stack, TextInput } from '@mantine/core'
+import { Radio, Stack, TextInput } from '@mantine/core'
 import type { Role } from '@shopwire/contract/dashboard'
 import { useState } from 'react'
 import type { Reply } from '../../api/client.ts'
 import { useAct } from '../../api/hooks.ts'
-import { renewSession, useSession } from '../../api/session.ts'
-import { ConfirmDialog, Dialog, DialogActions } from '../../components/feedback/dialogs.tsx'
+import { refreshSession, useSession } from '../../api/session.ts'
+import { ActForm } from '../../components/feedback/act-form.tsx'
+import { ConfirmDialog, Dialog } from '../../components/feedback/dialogs.tsx'
 import { words } from '../../strings/common.ts'
 import { identity } from '../../strings/identity.ts'
 import { team } from '../../strings/team.ts'
@@ -56,7 +57,7 @@ export function TeamDialogs({ decision, onClose }: TeamDialogsProps) {
 function InviteForm({ onClose }: { readonly onClose: () => void }) {
   const [email, setEmail] = useState('')
   const [role, setRole] = useState<Role>('developer')
-  const [problem, setProblem] = useState<string>()
+  const isAddress = /^\S+@\S+\.\S+$/.test(email.trim())
   const invite = useAct('invite', {
     refresh: ['getTeam'],
     done: (invitation) => [team.inviteSent(invitation.email), team.inviteSentMore],
@@ -64,34 +65,28 @@ function InviteForm({ onClose }: { readonly onClose: () => void }) {
     onDone: onClose,
   })
   return (
-    <form
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault()
-        const isAddress = /^\S+@\S+\.\S+$/.test(email.trim())
-        setProblem(isAddress ? undefined : identity.emailWrong)
-        if (isAddress) invite.mutate({ email: email.trim(), role })
-      }}
+    <ActForm
+      act={invite}
+      send={isAddress ? () => invite.mutate({ email: email.trim(), role }) : undefined}
+      submit={team.sendInvitation}
+      keep={words.cancel}
+      onClose={onClose}
     >
-      <Stack gap="md">
-        <TextInput
-          label={team.email}
-          type="email"
-          autoComplete="off"
-          value={email}
-          onChange={(event) => setEmail(event.currentTarget.value)}
-          error={problem ?? invite.error?.message}
-          data-autofocus
-        />
-        <RoleChoice value={role} onChange={setRole} />
-      </Stack>
-      <DialogActions>
-        <Button onClick={onClose}>{words.cancel}</Button>
-        <Button type="submit" variant="filled" loading={invite.isPending}>
-          {team.sendInvitation}
-        </Button>
-      </DialogActions>
-    </form>
+      {(isTried) => (
+        <Stack gap="md">
+          <TextInput
+            label={team.email}
+            type="email"
+            autoComplete="off"
+            value={email}
+            onChange={(event) => setEmail(event.currentTarget.value)}
+            error={isTried && !isAddress ? identity.emailWrong : undefined}
+            data-autofocus
+          />
+          <RoleChoice value={role} onChange={setRole} />
+        </Stack>
+      )}
+    </ActForm>
   )
 }
 
@@ -100,26 +95,21 @@ function RoleForm({ member, onClose }: { readonly member: Member; readonly onClo
   const change = useAct('changeRole', {
     refresh: ['getTeam', 'getSession'],
     done: (_, body) => [team.roleSet(member.name, words.roles[body.role])],
-    failed: team.roleNotSet,
+    failed: null,
     onDone: onClose,
   })
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        change.mutate({ person_id: member.person_id, role })
-      }}
+    <ActForm
+      act={change}
+      send={() => change.mutate({ person_id: member.person_id, role })}
+      submit={team.setRole}
+      keep={team.keepRole}
+      onClose={onClose}
+      isUnchanged={role === member.role}
+      isKeepFirst
     >
-      <RoleChoice value={role} onChange={setRole} />
-      <DialogActions>
-        <Button onClick={onClose} data-autofocus>
-          {team.keepRole}
-        </Button>
-        <Button type="submit" variant="filled" disabled={role === member.role} loading={change.isPending}>
-          {team.setRole}
-        </Button>
-      </DialogActions>
-    </form>
+      {() => <RoleChoice value={role} onChange={setRole} />}
+    </ActForm>
   )
 }
 
@@ -173,7 +163,7 @@ function LeaveDialog({ isOpen, onClose }: { readonly isOpen: boolean; readonly o
     failed: team.notLeft,
     onDone: () => {
       onClose()
-      void renewSession()
+      void refreshSession()
     },
   })
   return (

@@ -21,7 +21,7 @@ const ROLE_ORDER = ['owner', 'developer', 'finance', 'viewer']
 const ROLES = ['owner', 'developer', 'finance', 'viewer'] as const
 
 export function TeamScreen() {
-  const { data, error, refetch } = useRead('getTeam', {}, { live: ['team'] })
+  const { data, error, refetch } = useRead('getTeam', {})
   const isOwner = useMay(may.own)
   const [decision, setDecision] = useState<TeamDecision>()
   const members =

@@ -13,10 +13,13 @@ const ASK_AGAIN_MS = 1_000
 
 /** What became of a test, as soon as the receiver has answered. */
 export function TestOutcome({ id }: { readonly id: string }) {
-  const answered = useRead('getDelivery', { id }, { live: ['deliveries'] })
-  const attempt = answered.data?.attempts[0]
   // The stream tells of it; asking again covers a stream that is just reconnecting.
-  useRead('getDelivery', { id }, { enabled: attempt === undefined, refetchEveryMs: ASK_AGAIN_MS })
+  const { data } = useRead(
+    'getDelivery',
+    { id },
+    { refetchEveryMs: (reply) => (reply?.attempts[0] ? undefined : ASK_AGAIN_MS) },
+  )
+  const attempt = data?.attempts[0]
   return (
     <div className={classes.test} role="status" aria-label={test.label}>
       {attempt === undefined ? (

@@ -23,7 +23,7 @@ import type { Webhook } from './webhook-types.ts'
 
 /** The endpoint, how it does, and what signs its events. */
 export function WebhookScreen() {
-  const { data, error, refetch } = useRead('getWebhook', undefined, { live: ['webhook', 'deliveries'] })
+  const { data, error, refetch } = useRead('getWebhook')
   const canBuild = useMay(may.build)
   const [decision, decide] = useState<Decision>()
   const [tested, setTested] = useState<string>()

@@ -1,0 +1,42 @@
+import { Mark } from './mark.tsx'
+import { nav } from './nav.ts'
+import rail from './rail.module.css'
+import classes from './shell.module.css'
+
+/** The frame, until the service has said who is signed in: nothing in it can be pressed yet. */
+export function WaitingShell({ account, pathname }: { readonly account: string; readonly pathname: string }) {
+  const title = nav.flatMap(({ items }) => items).find(({ to }) => to === pathname)?.label
+  return (
+    <div className={classes.shell} aria-busy>
+      <div className={classes.navbar} aria-hidden>
+        <div className={rail.rail}>
+          <div className={rail.account}>
+            <Mark />
+            <span className={rail.accountName}>{account}</span>
+          </div>
+          <div className={rail.find} />
+          <div className={rail.nav}>
+            {nav.map(({ label, items }) => (
+              <div key={label ?? 'main'} className={rail.group}>
+                {label ? <div className={rail.groupLabel}>{label}</div> : null}
+                {items.map(({ to, label: name, icon: Icon }) => (
+                  <div key={to} className={rail.waiting} data-status={to === pathname ? 'active' : undefined}>
+                    <Icon size={16} stroke={1.6} />
+                    {name}
+                  </div>
+                ))}
+              </div>
+            ))}
+          </div>
+        </div>
+      </div>
+      <main className={classes.main}>
+        <header className={classes.bar} aria-hidden>
+          <Mark />
+          <span className={classes.barName}>{account}</span>
+        </header>
+        {title === undefined ? null : <h1 className={classes.waitingTitle}>{title}</h1>}
+      </main>
+    </div>
+  )
+}
