@@ -27,6 +27,8 @@ export const FULL_ONLY: Readonly<Record<string, string>> = {
   'tests/engines/clock-drill.test.ts':
     'clocks of workers and database a day and a year off; service/test/platform/clock-watch tests the rule',
   'tests/access/clock-skew.test.ts': 'the window of accepted times is tested in service/test/access',
+  'tests/dashboard/dashboard-network.test.ts':
+    'a browser whose network is cut, and a release under an open page; web/test has the rules they rest on',
   'tests/dashboard/dashboard-screens.test.ts':
     'every screen in every width; dashboard.test.ts visits them in its journeys',
   'tests/dashboard/dashboard-sign-in.test.ts':

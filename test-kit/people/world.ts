@@ -1,10 +1,12 @@
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { NetworkNamespace } from '../proxies/network-namespace.ts'
 import { startTlsProxy, type TlsProxy } from '../proxies/tls-proxy.ts'
 import { type MailSink, startMailSink } from '../receivers/mail-sink.ts'
 import { type ApiProcess, type System, startSystem } from '../systems/index.ts'
 
 const CHROMIUM = process.env.SHOPWIRE_CHROMIUM ?? '/usr/bin/chromium'
 const WAIT_MS_MAX = 30_000
+const HOST = 'dashboard.localhost'
 
 /** A whole store with its dashboard behind TLS, a mail server, and a browser. */
 export interface World {
@@ -15,6 +17,8 @@ export interface World {
   readonly browser: Browser
   /** What the pages' policy forbade, and every exception in a page. */
   readonly complaints: readonly string[]
+  /** A release: another dashboard process answers from now on. */
+  forwardTo(port: number): void
   /** A browser of its own: nothing of another person's is in it. */
   newVisitor(options?: { colorScheme?: 'light' | 'dark'; width?: number }): Promise<Visitor>
   stop(): Promise<void>
@@ -27,12 +31,14 @@ export interface Visitor {
 
 export interface WorldOptions {
   readonly settings?: Readonly<Record<string, string>>
+  /** The browser is in there. */
+  readonly network?: NetworkNamespace
   /** Fills the store before a worker or a dashboard runs. */
   prepare?(system: System): Promise<void>
 }
 
-export async function openWorld({ settings = {}, prepare }: WorldOptions = {}): Promise<World> {
-  const [mail, proxy] = await Promise.all([startMailSink(), startTlsProxy()])
+export async function openWorld({ settings = {}, network, prepare }: WorldOptions = {}): Promise<World> {
+  const [mail, proxy] = await Promise.all([startMailSink(), startTlsProxy(HOST, undefined, network?.address)])
   const system = await startSystem({
     admission: 'postgres',
     settings: {
@@ -47,8 +53,14 @@ export async function openWorld({ settings = {}, prepare }: WorldOptions = {}): 
   const [dashboard] = await Promise.all([system.startDashboard(), system.startWorker()])
   proxy.forwardTo(dashboard.port)
   const browser = await chromium.launch({
-    executablePath: CHROMIUM,
-    args: ['--no-sandbox', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+    executablePath: network ? await network.launcherOf(CHROMIUM) : CHROMIUM,
+    args: [
+      '--no-sandbox',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      ...(network ? [`--host-resolver-rules=MAP ${HOST} ${network.address}`] : []),
+    ],
   })
   const complaints: string[] = []
   return {
@@ -58,6 +70,7 @@ export async function openWorld({ settings = {}, prepare }: WorldOptions = {}): 
     mail,
     browser,
     complaints,
+    forwardTo: proxy.forwardTo,
     async newVisitor({ colorScheme = 'light', width = 1280 } = {}) {
       const context = await browser.newContext({
         baseURL: proxy.origin,

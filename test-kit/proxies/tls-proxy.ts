@@ -14,7 +14,11 @@ export interface TlsProxy {
 }
 
 /** Passes on the Host header as it came, adds the client's address, and streams both ways without collecting anything. */
-export async function startTlsProxy(name = 'dashboard.localhost', ownPort?: number): Promise<TlsProxy> {
+export async function startTlsProxy(
+  name = 'dashboard.localhost',
+  ownPort?: number,
+  host = '127.0.0.1',
+): Promise<TlsProxy> {
   const authority = await createAuthority()
   const tls = await authority.issue(`DNS:${name}`)
   let target: number | undefined
@@ -39,7 +43,7 @@ export async function startTlsProxy(name = 'dashboard.localhost', ownPort?: numb
       response.on('close', () => onward.destroy())
       request.pipe(onward)
     },
-    { tls, ...(ownPort !== undefined && { port: ownPort }) },
+    { tls, host, ...(ownPort !== undefined && { port: ownPort }) },
   )
   return {
     origin: `https://${name}:${server.port}`,

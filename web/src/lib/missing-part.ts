@@ -12,7 +12,9 @@ export async function loadPart<Module>(load: () => Promise<Module>): Promise<Mod
   try {
     return await load()
   } catch (error) {
-    if (error instanceof Error && MISSING.test(error.message)) throw new MissingPart(error.message)
+    // In words of our own: the router reloads by itself, and then waits for ever, for a message that it knows.
+    if (error instanceof Error && MISSING.test(error.message))
+      throw new MissingPart(`A part of the page did not load: ${error.message}`)
     throw error
   }
 }

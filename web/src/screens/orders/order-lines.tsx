@@ -17,13 +17,15 @@ export function OrderLines({ order }: { readonly order: OrderDetail }) {
         <tbody>
           {order.lines.map(({ item_id, name, collection, type, qty, unit_price_cents }) => (
             <tr key={item_id}>
-              <th scope="row" className={classes.item}>
-                <span className={classes.itemArt}>
-                  <ItemArt id={item_id} collection={collection ?? ''} type={type} />
-                </span>
-                <span>
-                  <span className={classes.itemName}>{name}</span>
-                  {collection === null ? null : <span className="sw-meta">{collection}</span>}
+              <th scope="row">
+                <span className={classes.item}>
+                  <span className={classes.itemArt}>
+                    <ItemArt id={item_id} collection={collection ?? ''} type={type} />
+                  </span>
+                  <span>
+                    <span className={classes.itemName}>{name}</span>
+                    {collection === null ? null : <span className="sw-meta">{collection}</span>}
+                  </span>
                 </span>
               </th>
               <td className="sw-dim">{said.units(qty, formatMoney(unit_price_cents))}</td>
