@@ -13,12 +13,22 @@ import {
 } from '@shopwire/test-kit/servers'
 import type { DemoHistory } from './demo/history.ts'
 import { LANTERN } from './demo/lantern-games.ts'
+import { KESTREL } from './demo/other-accounts.ts'
 import { peopleShown } from './demo/people.ts'
 import { announceDemo, announceEmpty, type Ports } from './dev/announce.ts'
 import { startMailInbox } from './dev/mail-inbox.ts'
 import { startPages } from './dev/pages.ts'
 import { ended, portNear, startProgram, untilReady } from './dev/programs.ts'
-import { demoKey, makeDemo, refillPools, runAdmin, type Settings, storeFiles } from './dev/store.ts'
+import {
+  type DemoKey,
+  demoKey,
+  makeDemo,
+  refillPools,
+  runAdmin,
+  type Settings,
+  storeFiles,
+} from './dev/store.ts'
+import { startTrickle, type TrickleCustomer } from './dev/trickle.ts'
 import { buildWeb } from './dev/web.ts'
 import { startWebhookInbox } from './dev/webhook-inbox.ts'
 
@@ -30,6 +40,10 @@ import { startWebhookInbox } from './dev/webhook-inbox.ts'
 const BASE_PORTS: Ports = { api: 8080, dashboard: 8081, pages: 8085, health: 9090, worker: 9091, web: 9092 }
 /** Known to everyone, like the one in the service's configuration: production refuses it. */
 const DEVELOPMENT_KEY = `dev:${Buffer.from('shopwire development key, 32 byt').toString('base64')}`
+
+/** How often the two customers buy. */
+const TRICKLE_MS: Readonly<Record<string, number>> = { [LANTERN.name]: 9_000, [KESTREL.name]: 16_000 }
+const TRICKLE_FUNDS = '500.00'
 
 const { values: options } = parseArgs({
   options: {
@@ -73,6 +87,8 @@ async function start() {
   const startedMs = performance.now()
   const isInterrupted = (await files.readHistory()) === 'unfinished'
   if (options.reset || isInterrupted) await files.removeAll()
+  // First: a taken port is known before anything is made.
+  const ports = await choosePorts()
   // Takes as long as the rest, and needs nothing of it.
   const building = buildWeb()
   building.catch(() => {})
@@ -82,7 +98,6 @@ async function start() {
     (pg) => `${pg.version}, port ${pg.port}, data in ${files.postgres}`,
   )
   const redis = options.admission === 'redis' ? await step('Redis', openRedis, (r) => r.url) : undefined
-  const ports = await choosePorts()
   let access: DevAccess | undefined
   let changed = () => {}
   const mail = await startMailInbox(files.mail, () => changed())
@@ -107,8 +122,7 @@ async function start() {
         () => openDemo(env, database, webhooks.urls),
         (made) => made.accounts.join(', '),
       )
-  const key = history && (await demoKey(env, files, LANTERN.name))
-  if (key) await files.writeKey(key, ports.api)
+  const keys = history ? await demoKeys(env, ports) : undefined
   await step(
     'Dashboard',
     () => building,
@@ -154,7 +168,34 @@ async function start() {
   running.push({ name: 'pages', stop: () => pages.close() })
   const seconds = (performance.now() - startedMs) / 1000
   const facts = { ports, seconds, files, isPortalBuilt: isPortalBuilt() }
-  say(key ? announceDemo({ ...facts, ...key }) : announceEmpty(facts))
+  if (!keys) return say(announceEmpty(facts))
+  const trickle = startTrickle(
+    env.SHOPWIRE_API_URL,
+    [LANTERN, KESTREL].map(({ name }) => customerOf(env, keys[name] as DemoKey, TRICKLE_MS[name] ?? 0)),
+  )
+  running.push({ name: 'customers', stop: () => trickle.stop() })
+  say(announceDemo({ ...facts, ...(keys[LANTERN.name] as DemoKey) }))
+}
+
+async function demoKeys(env: Settings, ports: Ports): Promise<Readonly<Record<string, DemoKey>>> {
+  const keys: Record<string, DemoKey> = {}
+  for (const { name } of [LANTERN, KESTREL]) {
+    const key = await demoKey(env, files, name)
+    await files.writeKey(name, key, ports.api)
+    keys[name] = key
+  }
+  return keys
+}
+
+function customerOf(env: Settings, { account_id, key, secret }: DemoKey, everyMs: number): TrickleCustomer {
+  const reference = () => `dev-${Date.now()}`
+  return {
+    keyId: key,
+    secret,
+    everyMs,
+    fund: () =>
+      void runAdmin(env, ['accounts', 'fund', account_id, TRICKLE_FUNDS, '--reference', reference()]),
+  }
 }
 
 async function openPostgres(): Promise<Postgres> {
@@ -170,7 +211,11 @@ async function openRedis() {
 }
 
 async function choosePorts(): Promise<Ports> {
-  const chosen = Object.entries(BASE_PORTS).map(async ([name, port]) => [name, await portNear(port)])
+  const chosen = Object.entries(BASE_PORTS).map(async ([name, wanted]) => {
+    const port = await portNear(wanted)
+    if (port !== wanted) say(`  port ${wanted} (${name}) is taken; ${port} is used`)
+    return [name, port]
+  })
   return Object.fromEntries(await Promise.all(chosen)) as Ports
 }
 
@@ -198,6 +243,8 @@ async function settings(
     SHOPWIRE_SMTP_URL: smtpUrl,
     SHOPWIRE_MAIL_FROM: 'Shopwire <store@shopwire.localhost>',
     SHOPWIRE_BANK_DETAILS: 'Beneficiary=Shopwire Demo Store; IBAN=GB33BUKB20201555555555; BIC=BUKBGB22',
+    SHOPWIRE_CONTACT: 'help@shopwire.localhost',
+    SHOPWIRE_SELLER: 'Shopwire Demo Store; 1 Example Street; London',
     SHOPWIRE_SHUTDOWN_DELAY_MS: '0',
     ...(isPortalBuilt() && { SHOPWIRE_DOCS_FOLDER: PORTAL }),
     ...(redisUrl && { SHOPWIRE_ADMISSION: 'redis', SHOPWIRE_REDIS_URLS: redisUrl }),

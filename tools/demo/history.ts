@@ -30,7 +30,7 @@ export interface DemoHistory {
 }
 
 const ACTOR = 'demo'
-const WITH_TOTP = ['developer', 'owner', 'finance', 'neighbour'] as const satisfies PersonName[]
+const WITH_TOTP = ['developer', 'owner', 'finance', 'viewer', 'neighbour'] as const satisfies PersonName[]
 /** After the newcomer's account was made. */
 const NEWCOMER_TOTP_MS = 90 * MINUTE
 const MAIL_KEPT_MS = 3 * DAY

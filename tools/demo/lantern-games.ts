@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { CartItem } from '@shopwire/contract'
 import type { Role } from '@shopwire/contract/dashboard'
 import { join, memberOf, PEOPLE, type PersonName, type SignedUp, signUp } from './people.ts'
@@ -198,7 +199,7 @@ export function tellLanternGames(world: World, { webhookUrl, signedUp }: Lantern
     const isAsked = signedUp.has('finance') && days_left !== null && days_left < TOP_UP_DAYS_LEFT
     if (!isAsked || isTopUpOpen) return
     const amount_cents = Math.max(100_000, Math.round((18 * per_day_cents) / 50_000) * 50_000)
-    const body = { provider: 'bank' as const, amount_cents }
+    const body = { provider: 'bank' as const, amount_cents, attempt: randomUUID() }
     const { top_up } = await handlers.startTopUp({ ...call('finance', 'finance'), body })
     isTopUpOpen = true
     // The bank shows it on one of the next two days.

@@ -134,7 +134,7 @@ export function peopleShown(people: readonly PersonMade[]) {
 }
 
 const PLACES: Partial<Record<PersonName, string>> = {
-  owner: 'Owner of Lantern Games, which is busy, and of Kestrel Community, whose webhook fails',
+  owner: 'Owner of Lantern Games, which is busy, and of Kestrel Community, whose webhook fails now and then',
   developer: 'Developer at Lantern Games',
   finance: 'Finance at Lantern Games',
   viewer: 'Viewer at Lantern Games',

@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { endWithParent, type ProvisionedDatabase } from '@shopwire/test-kit/servers'
 import type { DemoHistory } from '../demo/history.ts'
+import { LANTERN } from '../demo/lantern-games.ts'
 import { newLinks } from '../demo/world.ts'
 import type { Say } from './programs.ts'
 
@@ -26,7 +27,8 @@ const PROGRESS_EVERY = 10
 export function storeFiles(folder: string) {
   const path = (name: string) => join(folder, name)
   const historyFile = path('demo-history.json')
-  const keyFile = path('demo.env')
+  const keyFile = (account: string) =>
+    path(account === LANTERN.name ? 'demo.env' : `demo-${slug(account)}.env`)
   const write = async (file: string, text: string) => {
     await writeFile(file, text)
     await chmod(file, 0o600)
@@ -35,7 +37,7 @@ export function storeFiles(folder: string) {
     postgres: path('postgres'),
     mail: path('mail.jsonl'),
     events: path('webhooks.jsonl'),
-    key: keyFile,
+    key: keyFile(LANTERN.name),
     settings: path('store.env'),
 
     /** `unfinished` when an earlier start was interrupted while it was made. */
@@ -54,16 +56,16 @@ export function storeFiles(folder: string) {
       return write(path('store.env'), `${title}\n${lines.join('\n')}\n`)
     },
 
-    async readKey(): Promise<DemoKey | undefined> {
-      const text = await readFile(keyFile, 'utf8').catch(() => '')
+    async readKey(account: string): Promise<DemoKey | undefined> {
+      const text = await readFile(keyFile(account), 'utf8').catch(() => '')
       const value = (name: string) => new RegExp(`^${name}=(.+)$`, 'm').exec(text)?.[1]
       const [account_id, key] = [value('SHOPWIRE_ACCOUNT'), value('SHOPWIRE_API_KEY')]
       const secret = value('SHOPWIRE_API_SECRET')
       return account_id && key && secret ? { account_id, key, secret } : undefined
     },
-    writeKey: ({ account_id, key, secret }: DemoKey, port: number) =>
+    writeKey: (account: string, { account_id, key, secret }: DemoKey, port: number) =>
       write(
-        keyFile,
+        keyFile(account),
         [
           '# Written by "npm run dev": a key of a demo account in the private development database.',
           `SHOPWIRE_ACCOUNT=${account_id}`,
@@ -74,11 +76,21 @@ export function storeFiles(folder: string) {
       ),
 
     async removeAll(): Promise<void> {
-      const names = ['postgres', 'demo-history.json', 'demo.env', 'mail.jsonl', 'webhooks.jsonl']
+      const names = [
+        'postgres',
+        'demo-history.json',
+        'demo.env',
+        'demo-kestrel.env',
+        'mail.jsonl',
+        'webhooks.jsonl',
+      ]
       await Promise.all(names.map((name) => rm(path(name), { recursive: true, force: true })))
     },
   }
 }
+
+/** `Kestrel Community` → `kestrel` */
+const slug = (account: string) => account.split(' ')[0]?.toLowerCase() ?? ''
 
 export function runAdmin(env: Settings, args: readonly string[], input = ''): Record<string, unknown> {
   const command = ['service/bin/admin.ts', ...args, '--json']
@@ -138,7 +150,7 @@ export async function demoKey(
   files: ReturnType<typeof storeFiles>,
   account: string,
 ): Promise<DemoKey> {
-  const known = await files.readKey()
+  const known = await files.readKey(account)
   if (known && isLive(env, known)) return known
   const { accounts } = runAdmin(env, ['accounts', 'list']) as { accounts: { id: string; name: string }[] }
   const account_id = accounts.find(({ name }) => name === account)?.id ?? ''

@@ -45,8 +45,11 @@ const AUTHORITY_DAYS = 30
  */
 const [ADDRESS] = PUBLIC_ADDRESSES
 const PORT = 443
-/** Its owner has moved it without telling the store: the demo shows what that looks like. */
-const MOVED = '/kestrel/events'
+const FAILING = '/kestrel/events'
+/** Of every two minutes it is down for the first forty seconds: the retry a minute later finds it up again. */
+const CYCLE_MS = 120_000
+const DOWN_MS = 40_000
+const isDown = (path: string) => path === FAILING && Date.now() % CYCLE_MS < DOWN_MS
 
 /** A receiver with a certificate of its own, and the proxy by which the worker reaches it. Verifies with the SDK. */
 export async function startWebhookInbox({
@@ -64,10 +67,10 @@ export async function startWebhookInbox({
       if (size <= BODY_BYTES_MAX) chunks.push(chunk)
     }
     const path = request.url ?? '/'
-    const status = path === MOVED ? 404 : 200
+    const status = isDown(path) ? 503 : 200
     response
       .writeHead(status, { 'content-type': 'text/plain' })
-      .end(status === 404 ? `Cannot POST ${path}` : 'ok')
+      .end(status === 503 ? 'The shop is being updated' : 'ok')
     const raw = Buffer.concat(chunks)
     const received = await judge(`https://${ADDRESS}${path}`, raw, request.headers)
     await events.add({ at: new Date().toISOString(), status, ...received })
@@ -113,7 +116,7 @@ export async function startWebhookInbox({
     await once(server, 'listening')
   }
   return {
-    urls: { lantern: `https://${ADDRESS}/lantern/events`, kestrel: `https://${ADDRESS}${MOVED}` },
+    urls: { lantern: `https://${ADDRESS}/lantern/events`, kestrel: `https://${ADDRESS}${FAILING}` },
     settings: {
       SHOPWIRE_EGRESS_PROXY: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
       NODE_EXTRA_CA_CERTS: authority.file,
