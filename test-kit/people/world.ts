@@ -6,7 +6,6 @@ import { type ApiProcess, type System, startSystem } from '../systems/index.ts'
 
 const CHROMIUM = process.env.SHOPWIRE_CHROMIUM ?? '/usr/bin/chromium'
 const WAIT_MS_MAX = 30_000
-const HOST = 'dashboard.localhost'
 
 /** A whole store with its dashboard behind TLS, a mail server, and a browser. */
 export interface World {
@@ -38,7 +37,10 @@ export interface WorldOptions {
 }
 
 export async function openWorld({ settings = {}, network, prepare }: WorldOptions = {}): Promise<World> {
-  const [mail, proxy] = await Promise.all([startMailSink(), startTlsProxy(HOST, undefined, network?.address)])
+  const [mail, proxy] = await Promise.all([
+    startMailSink(),
+    startTlsProxy(undefined, undefined, network?.address),
+  ])
   const system = await startSystem({
     admission: 'postgres',
     settings: {
@@ -59,7 +61,7 @@ export async function openWorld({ settings = {}, network, prepare }: WorldOption
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
-      ...(network ? [`--host-resolver-rules=MAP ${HOST} ${network.address}`] : []),
+      ...(network ? [`--host-resolver-rules=MAP ${new URL(proxy.origin).hostname} ${network.address}`] : []),
     ],
   })
   const complaints: string[] = []

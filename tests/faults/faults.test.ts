@@ -12,7 +12,11 @@ test.for([1, 2])(
   async (seed) => {
     const report = await runFaults(
       {
-        ...{ seed, seconds: SECONDS, orders: Number.MAX_SAFE_INTEGER, accounts: 100, every: 3 },
+        seed,
+        seconds: SECONDS,
+        orders: Number.MAX_SAFE_INTEGER,
+        accounts: 100,
+        every: 3,
         kinds: Object.keys(KINDS),
         admission: seed % 2 === 0 ? 'postgres' : 'redis',
         batching: seed % 2 === 0 ? 'adaptive' : 'always',

@@ -32,9 +32,10 @@ function listenOnce(): void {
 }
 
 function onKey(event: KeyboardEvent): void {
-  if (event.metaKey || event.ctrlKey || event.altKey || event.isComposing || isLayerOpen()) return
+  if (event.metaKey || event.ctrlKey || event.altKey || event.isComposing) return
   const isLetter = event.key.length === 1
   if (isLetter && (!preferences.get().shortcuts || isTyping(event.target))) return
+  if (isLayerOpen()) return
   const chord = first && event.timeStamp - first.at < CHORD_MS ? `${first.key} ${event.key}` : undefined
   first = undefined
   if (chord && run(chord, event)) return

@@ -83,6 +83,10 @@ export function parseDay(text: string, now = new Date()): string | undefined {
   return !Number.isNaN(at) && new Date(at).toISOString().startsWith(day) ? day : undefined
 }
 
+/** `2026-11-15`, of a day that there is. */
+export const isDay = (text: string | undefined): text is string =>
+  text !== undefined && parseDay(text) === text
+
 /** A day of the calendar: `15 Nov 2026`. */
 export const dayInWords = (day: string): string =>
   format(new Date(`${day}T00:00:00Z`), { day: 'numeric', month: 'short', year: 'numeric' }, 'UTC')

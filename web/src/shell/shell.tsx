@@ -9,6 +9,7 @@ import { openLive } from '../api/live.ts'
 import { refreshSession, type Session } from '../api/session.ts'
 import { Time } from '../components/values/time.tsx'
 import { useKeys } from '../lib/keyboard.ts'
+import { focusMain, MAIN } from '../lib/main-content.ts'
 import { shell } from '../strings/shell.ts'
 import { forgetAttention } from './attention.ts'
 import { KeyHelp } from './key-help.tsx'
@@ -20,8 +21,6 @@ import { Rail } from './rail.tsx'
 import classes from './shell.module.css'
 import { type StoreState, useStoreState } from './store-state.ts'
 import { useSignOut } from './use-sign-out.ts'
-
-const MAIN = 'main'
 
 /** Everything around a screen, for somebody who is signed in. */
 export function Shell({ session, children }: { readonly session: Session; readonly children: ReactNode }) {
@@ -44,7 +43,7 @@ export function Shell({ session, children }: { readonly session: Session; readon
   return (
     // Mantine's AppShell writes a style element at run time, which the policy refuses; two boxes need none.
     <div className={classes.shell}>
-      <a href={`#${MAIN}`} className={classes.skip} onClick={focusMain}>
+      <a href={`#${MAIN}`} className={classes.skip} onClick={skipToMain}>
         {shell.nav.skip}
       </a>
       <div className={`${classes.navbar} sw-screen-only`}>
@@ -89,9 +88,9 @@ export function Shell({ session, children }: { readonly session: Session; readon
 }
 
 /** Not by following the link: the address belongs to the router. */
-function focusMain(event: MouseEvent<HTMLAnchorElement>): void {
+function skipToMain(event: MouseEvent<HTMLAnchorElement>): void {
   event.preventDefault()
-  document.getElementById(MAIN)?.focus()
+  focusMain()
 }
 
 function OfflineBanner() {
@@ -148,7 +147,7 @@ function useFocusAfterNavigation(): void {
   useEffect(
     () =>
       router.subscribe('onResolved', ({ pathChanged, fromLocation }) => {
-        if (pathChanged && fromLocation) document.getElementById(MAIN)?.focus({ preventScroll: true })
+        if (pathChanged && fromLocation) focusMain()
       }),
     [router],
   )

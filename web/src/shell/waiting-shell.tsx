@@ -1,3 +1,4 @@
+import { Page } from '../components/feedback/page.tsx'
 import { Mark } from './mark.tsx'
 import { nav } from './nav.ts'
 import rail from './rail.module.css'
@@ -35,7 +36,7 @@ export function WaitingShell({ account, pathname }: { readonly account: string; 
           <Mark />
           <span className={classes.barName}>{account}</span>
         </header>
-        {title === undefined ? null : <h1 className={classes.waitingTitle}>{title}</h1>}
+        {title === undefined ? null : <Page title={title} />}
       </main>
     </div>
   )

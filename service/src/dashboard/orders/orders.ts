@@ -140,11 +140,12 @@ async function sumOrders(
   if (!wanted) return { orders: 0, spent_cents: 0 }
   const found = await countOrders(tx, account_id, wanted, SUMMED_MAX)
   if (!found) return { orders: null, spent_cents: null }
-  const { cancelled, ...spent } = found
-  const sums = status === undefined ? [...Object.values(spent), cancelled] : [found[status]]
+  // The money of cancelled orders is back on the balance.
+  const spent = { ...found, cancelled: { ...found.cancelled, cents: 0 } }
+  const sums = status === undefined ? Object.values(spent) : [spent[status]]
   return {
     orders: sums.reduce((all, { orders }) => all + orders, 0),
-    spent_cents: sums.filter((sum) => sum !== cancelled).reduce((all, { cents }) => all + cents, 0),
+    spent_cents: sums.reduce((all, { cents }) => all + cents, 0),
   }
 }
 

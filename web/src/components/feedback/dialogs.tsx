@@ -1,6 +1,7 @@
 import { Button, Checkbox, Modal, TextInput } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { focusMain } from '../../lib/main-content.ts'
 import { words } from '../../strings/common.ts'
 import { CopyButton } from '../values/copy-button.tsx'
 import classes from './dialogs.module.css'
@@ -53,9 +54,6 @@ export function Dialog({
   )
 }
 
-/** Where the page's own words are; takes the focus when what had it is gone. */
-const MAIN = 'main'
-
 /**
  * Gives the focus back when the dialog closes, also when it was mounted open and is unmounted, which Mantine's own return leaves out.
  */
@@ -70,8 +68,9 @@ function useReturnFocus(isOpen: boolean): void {
     return () => {
       setTimeout(() => {
         if (document.activeElement !== document.body) return
-        const target = had?.isConnected && had !== document.body ? had : document.getElementById(MAIN)
-        if (target instanceof HTMLElement) target.focus({ preventScroll: true })
+        if (had instanceof HTMLElement && had.isConnected && had !== document.body)
+          had.focus({ preventScroll: true })
+        else focusMain()
       })
     }
   }, [isOpen])

@@ -1,7 +1,7 @@
 import { Button, TextInput, type TextInputProps } from '@mantine/core'
 import { useState } from 'react'
 import { editable, formatMoney, parseDollars } from '../../lib/money.ts'
-import { dayInWords, parseDay } from '../../lib/time.ts'
+import { dayInWords, isDay, parseDay } from '../../lib/time.ts'
 import { words } from '../../strings/common.ts'
 import classes from './filter-bar.module.css'
 import type { Filter, FilterEdit } from './filter-bar.tsx'
@@ -14,20 +14,20 @@ interface Ends {
   readonly labels: readonly [string, string]
   readonly wrong: string
   readonly field: TextInputProps
-  /** Of the address; undefined when it does not fit. */
-  readonly inWords: (value: string) => string | undefined
+  /** Of the address: what does not fit is neither shown nor edited. */
+  readonly fits: (value: string) => boolean
+  readonly inWords: (value: string) => string
   readonly written: (value: string) => string
   readonly read: (text: string) => string | undefined
 }
-
-const isCents = (value: string) => /^\d{1,12}$/.test(value)
 
 const amounts: Ends = {
   labels: [said.least, said.most],
   wrong: said.wrongAmount,
   field: { inputMode: 'decimal', leftSection: '$' },
-  inWords: (cents) => (isCents(cents) ? formatMoney(Number(cents)) : undefined),
-  written: (cents) => (isCents(cents) ? editable(Number(cents)) : ''),
+  fits: (cents) => /^\d{1,12}$/.test(cents),
+  inWords: (cents) => formatMoney(Number(cents)),
+  written: (cents) => editable(Number(cents)),
   read: (text) => parseDollars(text)?.toString(),
 }
 
@@ -36,8 +36,9 @@ export const days: Ends = {
   labels: [said.from, said.to],
   wrong: said.wrongDay,
   field: { placeholder: said.dayExample },
-  inWords: (day) => (parseDay(day) === day ? dayInWords(day) : undefined),
-  written: (day) => (parseDay(day) === day ? dayInWords(day) : ''),
+  fits: isDay,
+  inWords: dayInWords,
+  written: dayInWords,
   read: parseDay,
 }
 
@@ -55,7 +56,9 @@ export const amountFilter = (label: string, names: Names): Filter => rangeFilter
 export const dayFilter = (label: string, names: Names): Filter => rangeFilter(days, label, names)
 
 export function rangeInWords(ends: Ends, values: readonly [string?, string?]): string | undefined {
-  const [least, most] = values.map((value) => (value === undefined ? undefined : ends.inWords(value)))
+  const [least, most] = values.map((value) =>
+    value !== undefined && ends.fits(value) ? ends.inWords(value) : undefined,
+  )
   if (least !== undefined && most !== undefined) return said.between(least, most)
   if (least !== undefined) return said.atLeast(least)
   return most === undefined ? undefined : said.atMost(most)
@@ -69,7 +72,9 @@ interface RangeEditorProps extends FilterEdit {
 }
 
 export function RangeEditor({ ends, names, replaces = [], values, set, close }: RangeEditorProps) {
-  const [texts, setTexts] = useState(names.map((name) => ends.written(values[name] ?? '')))
+  const [texts, setTexts] = useState(() =>
+    names.map((name) => values[name] ?? '').map((value) => (ends.fits(value) ? ends.written(value) : '')),
+  )
   const [isTried, setTried] = useState(false)
   const read = texts.map((text) => (text.trim() === '' ? '' : ends.read(text)))
   return (

@@ -1,4 +1,5 @@
 import type { Query } from '../../api/client.ts'
+import { isDay } from '../../lib/time.ts'
 import type { UrlValues } from '../../lib/url-state.ts'
 
 const KINDS = ['order', 'refund', 'funding', 'adjustment'] as const
@@ -24,12 +25,9 @@ export const isFiltered = (url: UrlValues): boolean =>
 
 const whole = (text: string | undefined) => (/^\d{1,12}$/.test(text ?? '') ? Number(text) : undefined)
 
-const isDay = (text: string | undefined): text is string => /^\d{4}-\d{2}-\d{2}$/.test(text ?? '')
-
 /** Days are UTC, like months. */
 function startOf(day: string | undefined): string | undefined {
-  const at = isDay(day) ? new Date(`${day}T00:00:00.000Z`) : undefined
-  return at && !Number.isNaN(at.getTime()) ? at.toISOString() : undefined
+  return isDay(day) ? `${day}T00:00:00.000Z` : undefined
 }
 
 /** The day itself belongs to it. */

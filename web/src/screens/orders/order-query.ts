@@ -1,6 +1,6 @@
 import type { Query } from '../../api/client.ts'
 import { days, rangeInWords } from '../../components/lists/range-filters.tsx'
-import { dayStart, parseDay } from '../../lib/time.ts'
+import { dayStart, isDay } from '../../lib/time.ts'
 import type { UrlValues } from '../../lib/url-state.ts'
 import { orders } from '../../strings/orders.ts'
 
@@ -41,7 +41,7 @@ const isCents = (text: string | undefined): text is string => /^\d{1,9}$/.test(t
 
 /** Days are the reader's: the day somebody remembers is the one on their own calendar. */
 function startOf(day: string | undefined, plusDays = 0): string | undefined {
-  return day !== undefined && parseDay(day) === day ? dayStart(day, plusDays) : undefined
+  return isDay(day) ? dayStart(day, plusDays) : undefined
 }
 
 export const shownRange = ({ created, from, to }: UrlValues): string | undefined =>
