@@ -23,8 +23,9 @@ const WORKSPACES = {
   tests: ['contract', 'test-kit', 'conformance', 'bench', 'sdk', 'emulator', 'cli'],
   conformance: ['test-kit'],
   bench: ['contract', 'test-kit'],
-  tools: ['contract', 'test-kit', 'sdk', 'service'],
-  web: ['contract'],
+  tools: ['contract', 'look', 'test-kit', 'sdk', 'service'],
+  look: [],
+  web: ['contract', 'look'],
 }
 
 /** folder of test-kit/ → those of its folders it may import. */
@@ -156,12 +157,41 @@ export default {
       to: { path: '^emulator/', dependencyTypesNot: ['type-only'] },
     },
     {
+      name: 'web-imports-downward',
+      severity: 'error',
+      comment:
+        'In web/, lib < kit < client < apps. Move the shared part down, or hand it over as a property.',
+      from: { path: '^web/(lib|kit|client)/' },
+      to: { path: '^web/apps/' },
+    },
+    {
+      name: 'web-kit-knows-no-client',
+      severity: 'error',
+      comment: 'Components take what they show as properties; the screens of an application read it.',
+      from: { path: '^web/(lib|kit)/' },
+      to: { path: '^web/client/' },
+    },
+    {
+      name: 'web-lib-is-the-lowest',
+      severity: 'error',
+      comment: 'web/lib/ has no component in it.',
+      from: { path: '^web/lib/' },
+      to: { path: '^web/kit/' },
+    },
+    {
+      name: 'web-applications-are-separate',
+      severity: 'error',
+      comment: 'No application of web/ imports another one. What both need goes to kit/ or features/.',
+      from: { path: '^web/apps/([^/]+)/' },
+      to: { path: '^web/apps/', pathNot: '^web/apps/$1/' },
+    },
+    {
       name: 'web-takes-types-only',
       severity: 'error',
       comment:
         'A browser gets the types of the contract, never its schemas: they would bring a schema library into the first load. Have ' +
-        'tools/web-routes.ts write the value you need into web/src/api/routes.generated.ts.',
-      from: { path: '^web/src/' },
+        'tools/web-routes.ts write the value you need into web/apps/dashboard/api/routes.generated.ts.',
+      from: { path: '^web/(apps|client|kit|lib)/' },
       to: { path: '^contract/', dependencyTypesNot: ['type-only'] },
     },
     {

@@ -15,6 +15,6 @@ export default async function setup(): Promise<void> {
 /** Once per clone, as they are shipped, and here: two files that begin together would build into the same folder. */
 async function buildWeb(): Promise<void> {
   // A build that failed has not come so far.
-  if (existsSync(`${ROOT}web/dist/index.html.br`)) return
+  if (existsSync(`${ROOT}web/dist/dashboard/index.html.br`)) return
   await promisify(execFile)('npm', ['run', '--silent', '-w', 'web', 'build'], { cwd: ROOT })
 }

@@ -42,7 +42,9 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   .trim()
   .split('\n')
 const sources = files.filter(
-  (file) => /(^|\/)src\/.*\.(ts|tsx|js)$/.test(file) && !/\.generated\.|\.d\.ts$/.test(file),
+  (file) =>
+    /((^|\/)src|^web\/(apps|client|kit|lib))\/.*\.(ts|tsx|js)$/.test(file) &&
+    !/\.generated\.|\.d\.ts$/.test(file),
 )
 // Releases write CHANGELOG.md, a paragraph on one line.
 const pages = files.filter((file) => file.endsWith('.md') && file !== 'CHANGELOG.md')

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { dashboardOpenApiText, openApiText, postmanText } from '@shopwire/contract/published'
+import { lookCss } from '@shopwire/look'
 import { findPostgres, provisionDatabase, startPostgres } from '@shopwire/test-kit/servers'
 import { chartOutputs } from './chart/outputs.ts'
 import type { Setting } from './chart/values-schema.ts'
@@ -33,8 +34,9 @@ const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
   { path: 'docs/shopwire.postman_collection.json', make: async () => postmanText() },
   { path: 'sdk/src/contract.ts', make: async () => sdkConstantsText() },
   { path: 'sdk/src/types.ts', make: async () => sdkTypesText() },
-  { path: 'web/src/api/routes.generated.ts', make: async () => webRoutesText() },
-  { path: 'web/src/theme/variables.css', make: async () => webVariables() },
+  { path: 'web/apps/dashboard/api/routes.generated.ts', make: async () => webRoutesText() },
+  { path: 'look/look.css', make: async () => lookCss() },
+  { path: 'web/kit/theme/variables.css', make: async () => webVariables() },
   { path: 'docs/configuration.md', make: async () => configurationPage(await readSettings()) },
   { path: 'docs/conformance.md', make: conformancePage },
   { path: 'docs/self-hosting/checklist.md', make: async () => checklistPage(await readChecklist()) },

@@ -7,7 +7,7 @@ import {
 } from '@shopwire/contract/dashboard'
 
 /**
- * web/src/api/routes.generated.ts: the method and path of every route. The web application takes its types from the contract and these
+ * web/apps/dashboard/api/routes.generated.ts: the method and path of every route. The web application takes its types from the contract and these
  * values from here, so that no schema library is in what a browser loads.
  */
 export function webRoutesText(): string {

@@ -5,13 +5,14 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build, type Plugin } from 'vite'
 import { writeLicenceList } from '../packaging/licences.ts'
 import { BUILT_FROM, type BuiltFrom, packagesOf } from '../packaging/packages-of.ts'
-import { SHARED, webConfig } from './vite.config.ts'
+import { distOf, SHARED, webConfig } from './vite.config.ts'
 
 /**
- * Builds web/dist: hashed files under assets/, index.html, and a .br and .gz beside every file of text. Fails when what a browser must
+ * Builds web/dist/<application>: hashed files under assets/, index.html, and a .br and .gz beside every file of text. Fails when what a browser must
  * load before the first screen grows beyond the budget.
  */
-const DIST = join(import.meta.dirname, 'dist')
+const APP = 'dashboard'
+const DIST = distOf(APP)
 const FIRST_LOAD_BYTES_MAX = 250_000
 const TEXT = new Set(['.html', '.js', '.css', '.svg', '.json', '.map', '.txt'])
 /** Smaller than this, the headers cost more than compression saves. */
@@ -38,9 +39,10 @@ const remember: Plugin = {
     for (const id of this.getModuleIds()) modules.add(id)
   },
 }
+const config = webConfig(APP)
 await build({
-  ...webConfig,
-  plugins: [...(webConfig.plugins ?? []), remember],
+  ...config,
+  plugins: [...(config.plugins ?? []), remember],
   configFile: false,
   logLevel: 'warn',
 })
@@ -118,7 +120,7 @@ async function report(files: readonly string[]): Promise<void> {
     sizes.reduce((total, { file, bytes }) => (file.endsWith(ending) ? total + bytes : total), 0)
   const kB = (bytes: number) => `${(bytes / 1000).toFixed(1)} kB`
   process.stdout.write(
-    `web/dist: first load ${kB(sum('.js'))} JavaScript and ${kB(sum('.css'))} CSS, gzipped\n`,
+    `web/dist/${APP}: first load ${kB(sum('.js'))} JavaScript and ${kB(sum('.css'))} CSS, gzipped\n`,
   )
   if (sum('.js') > FIRST_LOAD_BYTES_MAX) {
     throw new Error(

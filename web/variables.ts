@@ -5,16 +5,16 @@ import {
   defaultCssVariablesResolver,
   mergeMantineTheme,
 } from '@mantine/core'
-import { cssVariablesResolver, theme } from './src/theme/theme.ts'
+import { cssVariablesResolver, theme } from '#kit/theme/theme.ts'
 
 /**
- * Prints src/theme/variables.css. Mantine would write these variables into a <style> element at run time, which the content security
+ * Prints kit/theme/variables.css. Mantine would write these variables into a <style> element at run time, which the content security
  * policy refuses. `npm run generate` keeps the file.
  */
 export function variablesCss(): string {
   const merged = mergeMantineTheme(DEFAULT_THEME, theme)
   const variables = deepMerge(defaultCssVariablesResolver(merged), cssVariablesResolver(merged))
-  return `/* Made by "npm run generate" from web/src/theme; do not edit. */\n${tidy(convertCssVariables(variables, ':root'))}`
+  return `/* Made by "npm run generate" from web/kit/theme; do not edit. */\n${tidy(convertCssVariables(variables, ':root'))}`
 }
 
 const tidy = (text: string) =>

@@ -77,7 +77,7 @@ export async function signIn(owner: pg.Client, account_ids: readonly string[]): 
   }))
 }
 
-/** Opens a page per person: its first read, its stream, and a read whenever the stream tells of a change, as web/src/api/live.ts does. */
+/** Opens a page per person: its first read, its stream, and a read whenever the stream tells of a change, as web/client/live.ts does. */
 async function openDashboards(url: string, people: readonly BenchPerson[]): Promise<OpenDashboards> {
   const client = new Pool(url, { connections: CONNECTIONS })
   let reads = 0

@@ -14,7 +14,7 @@ const READ_BY_THE_SERVICE = [
   'service/package.json',
   'service/schema',
   'service/src/access/admission.lua',
-  'web/dist',
+  'web/dist/dashboard',
   'deploy/backup/pgbackrest.conf',
 ]
 
@@ -48,7 +48,7 @@ const programs = await bundlePrograms(
 for (const { name, content } of programs) await writeFile(join(app, 'service/dist', name), content)
 for (const path of READ_BY_THE_SERVICE) await cp(join(ROOT, path), join(app, path), { recursive: true })
 await cp(values.docs, join(app, 'docs'), { recursive: true })
-const sites = [await takeOut(join(app, 'web/dist')), await takeOut(join(app, 'docs'))]
+const sites = [await takeOut(join(app, 'web/dist/dashboard')), await takeOut(join(app, 'docs'))]
 await cp(join(ROOT, 'LICENSE'), join(app, 'LICENSE'))
 const copied = await packagesFor(NOT_BUNDLED)
 for (const [name, folder] of copied)

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { makeDemoStore, signInAs } from './demo-store.ts'
 
 /** What a page says and does when its network is cut, and when a release replaces its files while it is open. */
-const WEB = fileURLToPath(new URL('../../web/dist', import.meta.url))
+const WEB = fileURLToPath(new URL('../../web/dist/dashboard', import.meta.url))
 const TEXT = ['.html', '.js', '.css', '.json']
 
 let network: NetworkNamespace

@@ -335,7 +335,7 @@ async function expectWholeSbom(app: string): Promise<void> {
     (one: { name: string; version: string }) => `${one.name}@${one.version}`,
   )
   expect(named.sort()).toEqual([...new Set(components)].sort())
-  for (const path of ['web/dist', 'docs'])
+  for (const path of ['web/dist/dashboard', 'docs'])
     expect(await readdir(join(app, path))).not.toContain('.built-from.json')
 }
 

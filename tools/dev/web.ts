@@ -7,9 +7,17 @@ import { fileURLToPath } from 'node:url'
 import { endWithParent } from '@shopwire/test-kit/servers'
 
 const WEB = fileURLToPath(new URL('../../web/', import.meta.url))
-const BUILT = join(WEB, 'dist/index.html')
+const BUILT = join(WEB, 'dist/dashboard/index.html')
 /** What the pages are made from, besides their packages. */
-const SOURCES = ['web/src', 'web/public', 'web/index.html', 'web/package.json', 'contract/src/dashboard']
+const SOURCES = [
+  'web/apps',
+  'web/client',
+  'web/kit',
+  'web/lib',
+  'web/package.json',
+  'look',
+  'contract/src/dashboard',
+]
 
 /**
  * Builds the dashboard's pages when they are missing or older than their sources, and says what it did. Pages that break a rule of the

@@ -1,16 +1,9 @@
 import { beforeEach, expect, test, vi } from 'vitest'
-import { formatChange, formatCount, formatDollars, formatMoney, splitMoney } from '../src/lib/money.ts'
-import { preferences } from '../src/lib/preferences.ts'
-import {
-  dayKey,
-  formatDuration,
-  formatRelative,
-  formatShort,
-  formatTime,
-  formatUtc,
-} from '../src/lib/time.ts'
-import { actionWords } from '../src/screens/audit/action-words.ts'
-import { changesOf } from '../src/screens/audit/changes.ts'
+import { actionWords } from '#apps/dashboard/screens/audit/action-words.ts'
+import { changesOf } from '#apps/dashboard/screens/audit/changes.ts'
+import { formatChange, formatCount, formatDollars, formatMoney, splitMoney } from '#lib/money.ts'
+import { preferences } from '#lib/preferences.ts'
+import { dayKey, formatDuration, formatRelative, formatShort, formatTime, formatUtc } from '#lib/time.ts'
 
 const NOW = new Date('2026-11-15T13:32:07.000Z')
 

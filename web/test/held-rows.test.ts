@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hold, type Shown } from '../src/lib/use-held-rows.ts'
+import { hold, type Shown } from '#lib/use-held-rows.ts'
 
 const rowId = (row: string) => row[0] as string
 const answer = (key: string, rows: readonly string[], isStale = false) => ({ key, rows, isStale })

@@ -1,7 +1,7 @@
 import { scopes } from '@shopwire/contract'
 import { keyPresets, tokenRights } from '@shopwire/contract/dashboard'
 import { expect, test } from 'vitest'
-import { presets, scopeMeanings, tokens } from '../src/strings/keys.ts'
+import { presets, scopeMeanings, tokens } from '#apps/dashboard/strings/keys.ts'
 
 test('the presets and scopes that people choose from are those of the contract', () => {
   expect(presets).toEqual(keyPresets)

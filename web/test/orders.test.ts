@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { amountFilter } from '../src/components/lists/range-filters.tsx'
-import { dayInWords, dayStart, parseDay } from '../src/lib/time.ts'
-import { isFiltered, orderFilters, shownRange } from '../src/screens/orders/order-query.ts'
+import { isFiltered, orderFilters, shownRange } from '#apps/dashboard/screens/orders/order-query.ts'
+import { amountFilter } from '#kit/components/lists/range-filters.tsx'
+import { dayInWords, dayStart, parseDay } from '#lib/time.ts'
 
 const NOW = Date.parse('2026-11-15T13:32:07.500Z')
 

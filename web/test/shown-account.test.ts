@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { api } from '../src/api/client.ts'
-import { queryClient } from '../src/api/query-client.ts'
-import { leaveAccount, renewSession, sessionQuery } from '../src/api/session.ts'
-import { shownAccount } from '../src/api/shown-account.ts'
-import { setGates } from '../src/api/transport.ts'
+import { api, transport } from '#apps/dashboard/api/client.ts'
+import { leaveAccount, renewSession, sessionQuery } from '#apps/dashboard/api/session.ts'
+import { shownAccount } from '#apps/dashboard/api/shown-account.ts'
+import { queryClient } from '#client/query-client.ts'
 
 const acme = { id: 'acct_acme', name: 'Acme', role: 'owner' }
 const globex = { id: 'acct_globex', name: 'Globex', role: 'owner' }
@@ -31,7 +30,7 @@ beforeAll(() => {
 beforeEach(async () => {
   account = acme
   hasFactor = true
-  setGates({
+  transport.setGates({
     stepUp: async () => false,
     signedOut: () => {},
     renew: async () => (await renewSession()).person !== null,
@@ -93,7 +92,7 @@ test('nor when the reader was removed from it', async () => {
 
 test('what is repeated after a second factor is not done in an account that the page came to meanwhile', async () => {
   hasFactor = false
-  setGates({
+  transport.setGates({
     stepUp: async () => {
       hasFactor = true
       account = globex

@@ -2,10 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
-const SRC = join(import.meta.dirname, '../src')
-const sources = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-  .filter((name) => /\.tsx?$/.test(name))
-  .map((name) => ({ name, text: readFileSync(join(SRC, name), 'utf8') }))
+const WEB = join(import.meta.dirname, '..')
+const all = ['apps', 'client', 'kit', 'lib']
+  .flatMap((folder) =>
+    readdirSync(join(WEB, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+  )
+  .map((name) => ({ name, text: /\.(tsx?|css)$/.test(name) ? readFileSync(join(WEB, name), 'utf8') : '' }))
+const sources = all.filter(({ name }) => /\.tsx?$/.test(name))
 
 /** Mantine's style props. With an object as value each writes a <style[ >{]> element, and the policy takes the page down with it. */
 const STYLE_PROPS =
@@ -37,9 +40,10 @@ test('nothing writes HTML or styles from strings', () => {
   }
 })
 
-test('the contract and no other part of ours is imported, and only as types', () => {
+test('the contract is imported only as types, and beside it only the look', () => {
   for (const { name, text } of sources) {
     for (const [statement, , from] of text.matchAll(/^import (type )?[^'"]*from '(@shopwire\/[^']+)'/gm)) {
+      if (from === '@shopwire/look') continue
       expect(from, name).toMatch(/^@shopwire\/contract(\/dashboard)?$/)
       expect(statement, name).toMatch(/^import type /)
     }
@@ -50,5 +54,14 @@ test('Mantine charts and recharts are imported in the lazily loaded file only', 
   for (const { name, text } of sources) {
     if (name.endsWith('chart-drawings.tsx')) continue
     expect(text, name).not.toMatch(/from '(@mantine\/charts|recharts)/)
+  }
+})
+
+test('colours, sizes of text and breakpoints are in look/ alone', () => {
+  for (const { name, text } of all) {
+    if (name === 'kit/theme/variables.css') continue
+    expect(text, name).not.toMatch(/#[0-9a-f]{3,8}\b(?=['";,)])|\brgba?\(/i)
+    expect(text, name).not.toMatch(/font-size: *[\d.]+px|fontSize: *['"]?\d/)
+    expect(text, name).not.toMatch(/@media[^{]*width: *\d|matchMedia\('|useMediaQuery\('/)
   }
 })

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { tokens } from '@shopwire/look'
 import { expect, test } from 'vitest'
-import { tokens } from '../src/theme/tokens.ts'
 import { variablesCss } from '../variables.ts'
 
-const SRC = join(import.meta.dirname, '../src')
+const WEB = join(import.meta.dirname, '..')
 
 test('variables.css has the variables of theme.ts: run "npm run generate" when it does not', () => {
-  expect(readFileSync(join(SRC, 'theme/variables.css'), 'utf8')).toBe(variablesCss())
+  expect(readFileSync(join(WEB, 'kit/theme/variables.css'), 'utf8')).toBe(variablesCss())
 })
 
 const surfaces = ['canvas', 'rail', 'raised', 'sunken', 'hover', 'accentSoft'] as const

@@ -2,7 +2,9 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { betweenActs, send, setGates } from '../src/api/transport.ts'
+import { createTransport } from '#client/transport.ts'
+
+const { betweenActs, send, setGates } = createTransport({ csrfHeader: 'x-csrf', headers: () => ({}) })
 
 /** A service with one session, whose cookie changes with a second factor. */
 let cookie = 'first'

@@ -121,7 +121,7 @@ async function openDashboard(
   }
 }
 
-const BESIDE_THE_SERVICE = fileURLToPath(new URL('../../../web/dist', import.meta.url))
+const BESIDE_THE_SERVICE = fileURLToPath(new URL('../../../web/dist/dashboard', import.meta.url))
 
 function webFilesOf({ SHOPWIRE_WEB_FOLDER: given }: DashboardConfig): WebFiles {
   const folder = given ?? (existsSync(BESIDE_THE_SERVICE) ? BESIDE_THE_SERVICE : undefined)

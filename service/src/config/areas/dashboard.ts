@@ -39,7 +39,9 @@ export const dashboardSettings = {
   SHOPWIRE_WEB_FOLDER: z
     .string()
     .optional()
-    .describe('folder of the built application of the dashboard; web/dist beside the service by default'),
+    .describe(
+      'folder of the built application of the dashboard; web/dist/dashboard beside the service by default',
+    ),
   SHOPWIRE_SESSION_IDLE_MINUTES: z.coerce
     .number()
     .int()

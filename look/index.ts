@@ -1,0 +1,6 @@
+export { type Breakpoint, media } from './breakpoints.ts'
+export { MARK } from './mark.ts'
+export { shades, shadows } from './shades.ts'
+export { lookCss } from './sheet.ts'
+export { css, cssName, type Token, tokens } from './tokens.ts'
+export { fonts, type TextSize, textCss, textSizes } from './type.ts'
