@@ -17,7 +17,7 @@ const breakpoints: Plugin = {
   name: 'named-breakpoints',
   enforce: 'pre',
   transform: (code, id) =>
-    id.endsWith('.css')
+    /\.css($|\?)/.test(id)
       ? code.replace(/(?<=@media[^{]*)\(--(\w+)\)/g, (_, name: string) => {
           const query = (media as Readonly<Record<string, string>>)[name]
           if (query === undefined) throw new Error(`${id}: look/breakpoints.ts has no "${name}"`)
