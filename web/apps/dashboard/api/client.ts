@@ -1,10 +1,4 @@
-import type {
-  BodyOf,
-  DashboardRouteName,
-  DashboardRouteNamed,
-  QueryOf,
-  ReplyOf,
-} from '@shopwire/contract/dashboard'
+import type { DashboardRouteName, DashboardRouteNamed, QueryOf, ReplyOf } from '@shopwire/contract/dashboard'
 import { createClient, type ReadNameOf } from '#client/client.ts'
 import { createTransport } from '#client/transport.ts'
 import { ACCOUNT_HEADER, ACCOUNT_PARAMETER, CSRF_HEADER, routes } from './routes.generated.ts'
