@@ -53,12 +53,13 @@ export async function startPrivateSystem({
     apis: 0,
     settings: authority ? { NODE_EXTRA_CA_CERTS: authority.file } : {},
   })
-  const pgbouncer = isPooled ? await poolConnections(system) : undefined
   const operator = createOperator(() => ({
     ...system.settingsOf('operator'),
     SHOPWIRE_REDIS_TIMEOUT_MS: PATIENT_MS,
   }))
   const furnished = await furnish(operator, buyers)
+  // Not before: forty commands at once wait for the eight sessions of their login longer than PgBouncer lets them.
+  const pgbouncer = isPooled ? await poolConnections(system) : undefined
   await system.startWorker()
   const receiver =
     certificate &&
