@@ -32,6 +32,45 @@ export const setStoreState = (tx: Tx, is_open: boolean, reason: string | null, c
            changed_at = ${changed_at}
     returning is_open, reason, changed_at`)
 
+/** What callers meet, and what they may expect. */
+export interface StoreNow {
+  readonly is_open: boolean
+  /** Whether this is the database that the store was opened on. Until an operator confirms it, nothing is sold or delivered. */
+  readonly is_database_confirmed: boolean
+  readonly reason: string | null
+  readonly since: Date
+  /** Null while an operator keeps it closed: when it opens is unknown. */
+  readonly opens_at: Date | null
+  /** Planned, and not begun; the next one first. */
+  readonly windows: readonly StoreWindow[]
+  readonly now: Date
+}
+
+export async function readStoreNow(db: Queryable): Promise<StoreNow> {
+  const state = await readStoreState(db)
+  const windows = await listStoreWindows(db)
+  const { is_open, is_open_now, is_database_confirmed, now } = state
+  const current = windows.find(({ closes_at }) => closes_at <= now)
+  const reason = is_open ? (current?.reason ?? null) : state.reason
+  return {
+    is_open: is_open_now,
+    is_database_confirmed,
+    reason: is_open_now ? null : reason,
+    since: is_open && current ? current.closes_at : state.changed_at,
+    opens_at: is_open && current && is_database_confirmed ? closedUntil(windows, now) : null,
+    windows: windows.filter(({ closes_at }) => closes_at > now),
+    now,
+  }
+}
+
+/** Windows may overlap or follow one another without a gap. They are sorted by their start. */
+export function closedUntil(windows: readonly StoreWindow[], now: Date): Date {
+  return windows.reduce(
+    (until, { closes_at, opens_at }) => (closes_at <= until && opens_at > until ? opens_at : until),
+    now,
+  )
+}
+
 /** Current and future windows, the next one first. */
 export const listStoreWindows = (db: Queryable) =>
   db.many<StoreWindow>(sql`

@@ -26,19 +26,18 @@ export function storeCommands(program: Command, context: CommandContext): void {
     .description('accept orders; a planned window that has begun still keeps the store closed (store unplan)')
     .action(async (_options, command: Command) => {
       await context.operator().setStore(true, null)
-      const { state, windows } = await context.reads().showStore()
+      const { state, windows, closed_until } = await context.reads().showStore()
       const closing = windows.filter(({ closes_at }) => closes_at <= state.now)
       print(command, context, { ...state, windows: closing }, () =>
         state.is_open_now ? describeStore(state) : 'The store opens when what keeps it closed has ended.',
       )
       if (!state.is_database_confirmed) throw new NotDoneError(whyClosedNow(state).join('\n'))
-      if (closing.length > 0)
-        throw new NotDoneError(describeClosing(closing, closedUntil(windows, state.now)))
+      if (closing.length > 0) throw new NotDoneError(describeClosing(closing, closed_until))
     })
 
   store
     .command('close')
-    .requiredOption('--reason <text>', 'kept in the audit log', parseText)
+    .requiredOption('--reason <text>', 'shown to customers, and kept in the audit log', parseText)
     .description('refuse new orders with 503 until "store open"; reads, quotes and replays continue')
     .action(async ({ reason }: { reason: string }, command: Command) => {
       const state = await context.operator().setStore(false, reason)
@@ -50,7 +49,7 @@ export function storeCommands(program: Command, context: CommandContext): void {
     .option('--from <time>', 'when it closes, as 2026-12-24T22:00:00Z; now by default')
     .option('--until <time>', 'when it opens again')
     .option('--for <duration>', 'how long, such as 90m or 2h, instead of --until', parseDuration)
-    .requiredOption('--reason <text>', 'kept in the audit log', parseText)
+    .requiredOption('--reason <text>', 'shown to customers, and kept in the audit log', parseText)
     .description('close for a while, ahead of time; it opens again automatically')
     .action(
       async (options: { from?: string; until?: string; for?: number; reason: string }, command: Command) => {
@@ -86,14 +85,6 @@ function describeClosing(closing: readonly StoreWindow[], until: Date): string {
     `The store is still CLOSED until ${day(until)} UTC: planned window ${names}. It opens automatically then. To open it now:`,
     ...closing.map(({ id }) => `  shopwire-admin store unplan ${id}`),
   ].join('\n')
-}
-
-/** Windows may overlap or follow one another without a gap. They are sorted by their start. */
-function closedUntil(windows: readonly StoreWindow[], now: Date): Date {
-  return windows.reduce(
-    (until, { closes_at, opens_at }) => (closes_at <= until && opens_at > until ? opens_at : until),
-    now,
-  )
 }
 
 /** A window begins now or at a given time, and has an end or a length. */

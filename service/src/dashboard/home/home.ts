@@ -20,7 +20,7 @@ import type { LeavingItem } from './attention-queries.ts'
 import { type FirstCalls, readChecklist } from './checklist.ts'
 import { deliveryOf, HOURS, spendOf, todayOf, webhookOf } from './home-figures.ts'
 import { type Place, selectPlace, selectRecentOrders, selectWebhookHours } from './home-queries.ts'
-import { type Installation, readStoreNow } from './store-now.ts'
+import { type Installation, presentStoreNow } from './store-now.ts'
 
 /** What other areas add to the home page. */
 export interface HomeSources {
@@ -59,7 +59,7 @@ export function homeArea({
   const ageMs = (ms: number) => (figuresAgeMsMax === 0 ? 0 : ms)
   const store = createRemembered<StoreNow>(ageMs(STORE_AGE_MS), ageMs(STORE_AGE_MS))
   const leaving = createRemembered<readonly LeavingItem[]>(ageMs(LEAVING_AGE_MS), ageMs(LEAVING_AGE_MS))
-  const storeNow = (tx: Tx) => store('', () => readStoreNow(tx, installation))
+  const storeNow = (tx: Tx) => store('', () => presentStoreNow(tx, installation))
   return {
     getHome({ member, query, nowMs }) {
       const sinceMs = startOfToday(query.today_since, nowMs)

@@ -1,4 +1,4 @@
-import { listStoreWindows, readStoreState } from '../../catalogue/store-state.ts'
+import { closedUntil, listStoreWindows, readStoreState } from '../../catalogue/store-state.ts'
 import { readDatabaseState } from '../../platform/database/database-identity.ts'
 import { type Db, sql } from '../../platform/database/db.ts'
 import { readRemovals } from '../../platform/jobs/removal-limit.ts'
@@ -22,7 +22,7 @@ export function storeReads(db: Db) {
         listStoreWindows(db),
         readDatabaseState(db),
       ])
-      return { state, windows, journal_id }
+      return { state, windows, closed_until: closedUntil(windows, state.now), journal_id }
     },
 
     readRemovals: () => readRemovals(db),
