@@ -42,6 +42,7 @@ const UNHURRIED = [
   'operating/incidents',
   'operating/monitoring',
   'operating/observability',
+  'operating/status-page',
   'operating/traces',
   'orders/disputes',
   'orders/pool-load',

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { inspect } from 'node:util'
 import { dashboardOpenApiText, openApiText, postmanText } from '@shopwire/contract/published'
-import { lookCss } from '@shopwire/look'
+import { lookCss, MARK } from '@shopwire/look'
 import { findPostgres, provisionDatabase, startPostgres } from '@shopwire/test-kit/servers'
 import { chartOutputs } from './chart/outputs.ts'
 import type { Setting } from './chart/values-schema.ts'
@@ -37,6 +38,7 @@ const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
   { path: 'web/apps/dashboard/api/routes.generated.ts', make: async () => webRoutesText() },
   { path: 'look/look.css', make: async () => lookCss() },
   { path: 'web/kit/theme/variables.css', make: async () => webVariables() },
+  { path: 'service/src/operations/status-page/look.generated.ts', make: async () => statusLook() },
   { path: 'docs/configuration.md', make: async () => configurationPage(await readSettings()) },
   { path: 'docs/conformance.md', make: conformancePage },
   { path: 'docs/self-hosting/checklist.md', make: async () => checklistPage(await readChecklist()) },
@@ -103,6 +105,16 @@ function tidy(dump: string): string {
 
 function webVariables(): string {
   return execFileSync(process.execPath, ['web/variables.ts'], { encoding: 'utf8' })
+}
+
+/** The service imports no workspace with colours, and its bundle reads no style sheet. */
+function statusLook(): string {
+  return [
+    '// Made by "npm run generate" from look/; do not edit.',
+    `export const LOOK = \`${lookCss()}\``,
+    `export const MARK = ${inspect(MARK).replace(/\n\}$/, ',$&')} as const`,
+    '',
+  ].join('\n')
 }
 
 async function readSettings(): Promise<Setting[]> {

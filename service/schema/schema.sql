@@ -2708,6 +2708,7 @@ WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_fact
 CREATE TABLE shopwire.order_backlog (
     only_row boolean DEFAULT true NOT NULL,
     waiting bigint NOT NULL,
+    oldest_at timestamp with time zone,
     oldest_due_at timestamp with time zone,
     valid_until timestamp with time zone NOT NULL,
     CONSTRAINT order_backlog_only_row_check CHECK (only_row)
@@ -3064,6 +3065,18 @@ CREATE UNLOGGED TABLE shopwire.spent_nonces (
     signed_at bigint NOT NULL
 )
 WITH (autovacuum_vacuum_scale_factor='0.0', autovacuum_vacuum_threshold='10000', autovacuum_vacuum_cost_delay='0', vacuum_truncate=off);
+
+CREATE TABLE shopwire.status_periods (
+    started_at timestamp with time zone NOT NULL,
+    seen_until timestamp with time zone NOT NULL,
+    store text NOT NULL,
+    reason text,
+    impaired text[] NOT NULL,
+    CONSTRAINT status_periods_impaired_check CHECK ((impaired <@ ARRAY['buying'::text, 'reading'::text, 'delivery'::text, 'webhooks'::text])),
+    CONSTRAINT status_periods_reason_check CHECK ((char_length(reason) <= 200)),
+    CONSTRAINT status_periods_store_check CHECK ((store = ANY (ARRAY['open'::text, 'closed'::text, 'planned'::text, 'unconfirmed'::text, 'unavailable'::text]))),
+    CONSTRAINT status_periods_times CHECK ((seen_until >= started_at))
+);
 
 CREATE TABLE shopwire.store_position (
     only_row boolean DEFAULT true NOT NULL,
@@ -3557,6 +3570,9 @@ ALTER TABLE ONLY shopwire.sign_in_attempts
 
 ALTER TABLE ONLY shopwire.spent_nonces
     ADD CONSTRAINT spent_nonces_pkey PRIMARY KEY (account_id, key_id, nonce);
+
+ALTER TABLE ONLY shopwire.status_periods
+    ADD CONSTRAINT status_periods_pkey PRIMARY KEY (started_at);
 
 ALTER TABLE ONLY shopwire.store_position
     ADD CONSTRAINT store_position_pkey PRIMARY KEY (only_row);
@@ -5381,6 +5397,11 @@ GRANT DELETE ON TABLE shopwire.sign_in_attempts TO shopwire_worker_rights;
 GRANT SELECT(window_started_at) ON TABLE shopwire.sign_in_attempts TO shopwire_worker_rights;
 
 GRANT SELECT,INSERT,DELETE ON TABLE shopwire.spent_nonces TO shopwire_api_rights;
+
+GRANT SELECT ON TABLE shopwire.status_periods TO shopwire_readonly_rights;
+GRANT SELECT,INSERT,DELETE ON TABLE shopwire.status_periods TO shopwire_worker_rights;
+
+GRANT UPDATE(seen_until) ON TABLE shopwire.status_periods TO shopwire_worker_rights;
 
 GRANT SELECT ON TABLE shopwire.store_position TO shopwire_api_rights;
 GRANT SELECT,UPDATE ON TABLE shopwire.store_position TO shopwire_operator_rights;

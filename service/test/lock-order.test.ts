@@ -20,6 +20,7 @@ import { newReference } from '../src/funding/reference.ts'
 import { closeAccountDays } from '../src/ledger/account-days.ts'
 import { createOperator, type Operator } from '../src/operations/operator.ts'
 import { sealNext } from '../src/operations/seals/sealer.ts'
+import { deleteOldPeriods, recordCondition } from '../src/operations/status-page/history.ts'
 import { createBacklogCounter } from '../src/orders/fulfilment/backlog.ts'
 import { composeEvent } from '../src/orders/fulfilment/compose-event.ts'
 import { keepLinks } from '../src/orders/fulfilment/delivery.ts'
@@ -333,6 +334,9 @@ test('every transaction locks rows in the order of LOCK_ORDER, and every locking
   await recordHeartbeat(worker, 'wrk_1')
   await recordWorkerStop(worker, 'wrk_1')
   await deleteOldHeartbeats(worker)
+  for (const impaired of [[], [], ['buying']] as const)
+    await recordCondition(worker, { store: 'open', reason: null, impaired }, new Date(clock.nowMs()))
+  await deleteOldPeriods(worker, new Date(0))
   await releaseFrozenJobs(worker, 100)
   await markOverlooked(worker)
   await createBacklogCounter(worker, () => true)()

@@ -66,6 +66,7 @@ export const LOCK_ORDER = [
   'balance_alerts',
   'alert_addresses',
   'worker_heartbeats',
+  'status_periods',
   // Webhooks. `webhook_endpoints` by account and id.
   'catalogue_announcement',
   'accounts',

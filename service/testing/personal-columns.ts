@@ -84,6 +84,7 @@ export const PERSONAL_COLUMNS: Readonly<Record<string, Fate>> = {
   'sessions.address': 'erased',
   'sessions.user_agent': 'erased',
   'sign_in_attempts.name_hash': 'expires',
+  'status_periods.reason': 'store',
   'store_state.reason': 'store',
   'store_windows.reason': 'store',
   'supplier_requests.error': 'code',

@@ -158,6 +158,8 @@ create table order_backlog (
   only_row boolean primary key default true check (only_row),
   -- Orders that are paid and not delivered.
   waiting bigint not null,
+  -- The time of the oldest of them.
+  oldest_at timestamptz,
   -- When the oldest unclaimed job of an order became due; null: none is due.
   oldest_due_at timestamptz,
   -- After this time the leader is gone, and the figures are not used.

@@ -161,3 +161,19 @@ create table seal_progress (
 
 -- The first pass is due at once.
 insert into seal_progress (finished_at) values (now() - interval '1 hour');
+
+-- What callers met over time, for the public status page. A row is a time in which nothing changed; a time that is in no row was seen
+-- by no worker, so nothing is known about it.
+create table status_periods (
+  started_at timestamptz primary key,
+  -- When a worker last saw it so; for a past period, when the next one began.
+  seen_until timestamptz not null,
+  -- planned: closed by a planned closing; unconfirmed: on a database that no operator has confirmed; unavailable: the database did
+  -- not answer.
+  store text not null check (store in ('open', 'closed', 'planned', 'unconfirmed', 'unavailable')),
+  -- The operator's, of a closed store.
+  reason text check (char_length(reason) <= 200),
+  -- What did not work, or not as usual, although the store was open.
+  impaired text[] not null check (impaired <@ array['buying', 'reading', 'delivery', 'webhooks']),
+  constraint status_periods_times check (seen_until >= started_at)
+);

@@ -4,6 +4,11 @@ import { selectRevision } from '../catalogue/queries.ts'
 import type { Config } from '../config/config.ts'
 import { closeAccountDays } from '../ledger/account-days.ts'
 import { sealNext } from '../operations/seals/sealer.ts'
+import {
+  deleteOldPeriods,
+  HISTORY_KEPT_DAYS,
+  PERIODS_DELETE_CHUNK,
+} from '../operations/status-page/history.ts'
 import { createBacklogCounter } from '../orders/fulfilment/backlog.ts'
 import { createRefundRule } from '../orders/fulfilment/refund-rule.ts'
 import { markOverlooked, wakeRestocked } from '../orders/fulfilment/wake-waiting.ts'
@@ -18,6 +23,7 @@ import { ANNOUNCE_CHUNK, announceCatalogue } from '../webhooks/announce.ts'
 import { deleteOldEvents, EVENTS_CHUNK } from '../webhooks/retention.ts'
 import type { Loop, LoopDeps, Need } from './loop.ts'
 import { moneyLoops } from './money-wiring.ts'
+import { statusLoops } from './status-wiring.ts'
 
 const DAY_MS = 86_400_000
 const RETENTION_PAUSE_MS = 100
@@ -36,7 +42,7 @@ export interface RepeatedWorkDeps extends LoopDeps {
 export function repeatedWork(
   config: Config,
   deps: RepeatedWorkDeps,
-): Repeating & { providerProblem(): string | undefined } {
+): Repeating & { warnings(): (string | undefined)[] } {
   const { log, isConfirmed, isTimeTrusted } = deps
   const meets: Readonly<Record<Need, () => boolean>> = {
     nothing: () => true,
@@ -44,12 +50,14 @@ export function repeatedWork(
     'trusted time': () => isConfirmed() && isTimeTrusted(),
   }
   const money = moneyLoops(config, deps)
+  const status = statusLoops(config, deps)
   const loops = [
     ...orderLoops(deps),
     ...watchLoops(config, deps),
     ...retentionLoops(config, deps),
     ...ledgerLoops(deps),
     ...money.loops,
+    ...status.loops,
   ]
   const running = loops.map(({ name, everyMs, needs, work, failure }) =>
     every(
@@ -61,7 +69,7 @@ export function repeatedWork(
     ),
   )
   return {
-    providerProblem: money.problem,
+    warnings: () => [money.problem(), status.problem()],
     start() {
       for (const one of running) one.start()
     },
@@ -219,6 +227,12 @@ function retentionLoops(config: Config, { db, clock, removals }: LoopDeps): Loop
       USAGE_KEPT_DAYS,
       async (before) => (await deleteOldUsage(db, before)) === USAGE_DELETE_CHUNK,
       'the usage of keys past its retention time could not be removed',
+    ),
+    retain(
+      'status history retention',
+      HISTORY_KEPT_DAYS,
+      async (before) => (await deleteOldPeriods(db, before)) === PERIODS_DELETE_CHUNK,
+      'old periods of the status page could not be removed',
     ),
     {
       name: 'session retention',

@@ -116,7 +116,7 @@ export function createWorker(config: Config, deps: ProgramDeps, parts: WorkerPar
       presence.start()
     },
     notReady: () => identity.problem() ?? journal.problem() ?? clock.problem(),
-    warnings: () => [repeated.providerProblem(), presence.warning()],
+    warnings: () => [...repeated.warnings(), presence.warning()],
     stops: [
       {
         name: 'finish jobs',

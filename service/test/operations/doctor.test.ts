@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chmod, chown, mkdir, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, utimes, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -41,6 +41,10 @@ beforeAll(async () => {
     JSON.stringify({ ...backups, window: { from, to: backups.checked_at } }),
   )
   await mkdir(join(sound.folder, 'journal'))
+  await mkdir(join(sound.folder, 'old-status'))
+  await writeFile(join(sound.folder, 'old-status/status.json'), '{}')
+  const hoursAgo = new Date(Date.now() - 36_000_000)
+  await utimes(join(sound.folder, 'old-status/status.json'), hoursAgo, hoursAgo)
   const ofRoot = join(String(sound.env.SHOPWIRE_JOURNAL), 'of-root')
   await mkdir(ofRoot)
   const file = join(ofRoot, 'position.a.json')
@@ -349,6 +353,27 @@ const PLANTS: readonly Plant[] = [
     found: /of-root\/position\.a\.json cannot be read, or belongs to another user/,
     fix: /chown --reference/,
     env: ({ env }) => ({ SHOPWIRE_JOURNAL: join(String(env.SHOPWIRE_JOURNAL), 'of-root') }),
+  },
+  {
+    item: 'status-page',
+    state: 'warning',
+    found: /cannot be used: ENOENT/,
+    fix: /chown shopwire/,
+    env: () => ({ SHOPWIRE_STATUS_FOLDER: '/nowhere/status' }),
+  },
+  {
+    item: 'status-page',
+    state: 'warning',
+    found: /no worker has written to/,
+    fix: /log of a worker/,
+    env: ({ folder }) => ({ SHOPWIRE_STATUS_FOLDER: join(folder, 'journal') }),
+  },
+  {
+    item: 'status-page',
+    state: 'warning',
+    found: /written 10 hours ago/,
+    fix: /log of a worker/,
+    env: ({ folder }) => ({ SHOPWIRE_STATUS_FOLDER: join(folder, 'old-status') }),
   },
   {
     item: 'journal-disk',

@@ -19,13 +19,13 @@ export const dashboardSettings = {
       error: 'must be the base URL that callers use, such as https://api.example.com/v1',
     })
     .default('https://api.shop.example/v1')
-    .describe('base URL of the API as callers use it, for the snippets of the dashboard'),
+    .describe('base URL of the API as callers use it, for the dashboard and the status page'),
   SHOPWIRE_CONTACT: z
     .string()
     .max(200)
     .optional()
     .describe(
-      'whom customers ask about funds and late orders, such as help@example.com; shown in the dashboard',
+      'whom customers ask about funds and late orders, such as help@example.com; shown in the dashboard and on the status page',
     ),
   SHOPWIRE_SELLER: z
     .string()

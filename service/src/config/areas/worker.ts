@@ -51,6 +51,11 @@ export const workerSettings = {
     .max(3_650)
     .default(35)
     .describe('how long the journal of sold links is kept; longer than the oldest backup you would restore'),
+  SHOPWIRE_STATUS_FOLDER: folder
+    .optional()
+    .describe(
+      'for workers: folder for the public status page, written every minute; without it none is written',
+    ),
 }
 
 export function workerProblems(given: Given): string[] {

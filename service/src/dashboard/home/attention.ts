@@ -5,8 +5,8 @@ import {
   WEBHOOK_HORIZON_S,
 } from '@shopwire/contract'
 import type { Attention, Home, StoreNow } from '@shopwire/contract/dashboard'
+import { lateAfterMs } from '../../orders/fulfilment/late-orders.ts'
 import type { Tx } from '../../platform/database/db.ts'
-import { lateAfterMs } from '../orders/waiting.ts'
 import {
   type FailingEndpoint,
   type LeavingItem,

@@ -1,16 +1,11 @@
 import type { OrderDetail } from '@shopwire/contract/dashboard'
+import {
+  lateAfterMs,
+  USUAL_OF_LATEST,
+  type Usual,
+  usualIfEnough,
+} from '../../orders/fulfilment/late-orders.ts'
 import { type Queryable, sql } from '../../platform/database/db.ts'
-
-/** An order waits unusually long when it has waited this long, and much longer than orders usually take. */
-const LATE_MS_MIN = 10 * 60_000
-const LATE_FACTOR = 4
-/** How many of the latest orders say what is usual, and how few say nothing. */
-const LATEST = 200
-const LATEST_MIN = 5
-
-/** From when on an order counts as late. `usual_most_s`: 19 in 20 orders took at most this long. */
-export const lateAfterMs = (usual_most_s: number | null) =>
-  Math.max(LATE_MS_MIN, (usual_most_s ?? 0) * 1000 * LATE_FACTOR)
 
 interface Waiting {
   readonly account_id: string
@@ -24,8 +19,7 @@ export async function readWaiting(
   order: Waiting,
   { contact, nowMs }: { readonly contact: string | undefined; readonly nowMs: number },
 ): Promise<NonNullable<OrderDetail['waiting']>> {
-  const { deliveries, usual_s, usual_most_s } = await selectUsual(db, order.account_id)
-  const usual = deliveries < LATEST_MIN ? { usual_s: null, usual_most_s: null } : { usual_s, usual_most_s }
+  const usual = usualIfEnough(await selectUsual(db, order.account_id))
   const refund = await selectRefundAt(db, order)
   return {
     ...usual,
@@ -36,7 +30,7 @@ export async function readWaiting(
 }
 
 const selectUsual = (db: Queryable, account_id: string) =>
-  db.one<{ deliveries: number; usual_s: number | null; usual_most_s: number | null }>(sql`
+  db.one<Usual & { deliveries: number }>(sql`
     select count(*) as deliveries,
            percentile_cont(0.5) within group (order by seconds) as usual_s,
            percentile_cont(0.95) within group (order by seconds) as usual_most_s
@@ -45,7 +39,7 @@ const selectUsual = (db: Queryable, account_id: string) =>
                       from orders
                      where account_id = ${account_id}
                      order by id desc
-                     limit ${LATEST}) latest
+                     limit ${USUAL_OF_LATEST}) latest
              where delivered_at is not null) o`)
 
 /**

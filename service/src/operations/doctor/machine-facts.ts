@@ -19,6 +19,8 @@ export interface MachineFacts {
   unusableFiles(folder: string): string[]
   /** The device that a path is on; undefined when the path does not exist or cannot be read. */
   deviceOf(path: string): number | undefined
+  /** Milliseconds since the file was written; undefined when there is no such file. */
+  ageOf(path: string): number | undefined
   /** Permission bits; undefined when there is no such file. */
   modeOf(path: string): number | undefined
 }
@@ -64,6 +66,10 @@ export function readMachineFacts(): MachineFacts {
       } catch {
         return undefined
       }
+    },
+    ageOf(path) {
+      const file = statSync(path, { throwIfNoEntry: false })
+      return file && Date.now() - file.mtimeMs
     },
     modeOf: (path) => statSync(path, { throwIfNoEntry: false })?.mode,
   }

@@ -1,5 +1,7 @@
+import { join } from 'node:path'
 import { isLocalHost } from '../../platform/process/local-host.ts'
 import { problemsOf, readBackupStatus } from '../backup-status.ts'
+import { STALE_AFTER_S } from '../status-page/document.ts'
 import { type Check, failed, NotKnown, notApplicable, ok, reasonOf, warning } from './check.ts'
 import { describeAge } from './database-checks.ts'
 
@@ -136,6 +138,27 @@ export const STORE_CHECKS: readonly Check[] = [
       } catch {
         return notApplicable('the folder cannot be read; see the journal')
       }
+    },
+  },
+  {
+    id: 'status-page',
+    group: 'Machine',
+    title: 'The status page is written',
+    why: 'Customers read there whether the store works, and an old page says nothing.',
+    fix: 'SHOPWIRE_STATUS_FOLDER=/var/lib/shopwire/status, for the workers: a folder that they may write to (`chown shopwire`); then read the log of a worker.',
+    examine(about) {
+      const path = about.config().SHOPWIRE_STATUS_FOLDER
+      if (path === undefined) return notApplicable('there is none')
+      const { folder, ageOf } = about.machine()
+      try {
+        if (!folder(path).isWritable) return warning(`${path} cannot be written by this user`)
+      } catch (error) {
+        return warning(`${path} cannot be used: ${reasonOf(error)}`)
+      }
+      const ageMs = ageOf(join(path, 'status.json'))
+      if (ageMs === undefined) return warning(`no worker has written to ${path}`)
+      const found = `written ${describeAge(ageMs / 1_000)} ago`
+      return ageMs > STALE_AFTER_S * 1_000 ? warning(found) : ok(found)
     },
   },
   {

@@ -103,6 +103,31 @@ export async function claimJobs(
   }
 }
 
+export interface OldestDue {
+  readonly due_at: Date | null
+  readonly isOverdue: boolean
+}
+
+/** How long a due job may wait for a worker before callers are told that work piles up. */
+export const OVERDUE_S = 60
+
+/** When the oldest unclaimed job became due, of those whose last run did not fail; null: none is due. */
+export const readOldestDue = (db: Queryable, queue: string) =>
+  db.one<OldestDue>(sql`
+    select d.run_at as due_at,
+           coalesce(d.run_at < clock_timestamp() - ${OVERDUE_S}::integer * interval '1 s', false) as "isOverdue"
+      from (select min(oldest.run_at) as run_at
+              from (values (false), (true)) as lane (is_backlog)
+             cross join lateral (select run_at
+                                   from jobs
+                                  where queue = ${queue}
+                                    and is_failing = false
+                                    and is_backlog = lane.is_backlog
+                                    and run_at <= (select clock_timestamp())
+                                    and (leased_until is null or leased_until <= clock_timestamp())
+                                  order by run_at
+                                  limit 1) oldest) d`)
+
 /**
  * Extends the leases; a job that was released or claimed by another worker meanwhile is left alone. A lease of 0 ms gives the job
  * back, due now. Rows are locked in the order that every statement on several jobs uses: queue, account, subject.
