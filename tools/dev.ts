@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -152,11 +152,13 @@ async function start() {
   const pages = await startPages({
     port: ports.pages,
     dashboard: env.SHOPWIRE_DASHBOARD_ORIGIN,
+    statusFolder: files.status,
     links: {
       Dashboard: env.SHOPWIRE_DASHBOARD_ORIGIN,
       'Mail that the store sent': `http://localhost:${ports.pages}/mail`,
       'Events that it delivered': `http://localhost:${ports.pages}/webhooks`,
       API: `http://localhost:${ports.api}/v1/status`,
+      'Status page': `http://localhost:${ports.pages}/status/index.html`,
       ...(isPortalBuilt() && { Documentation: `http://localhost:${ports.api}/docs/` }),
     },
     people: () => (history ? peopleShown(history.people) : []),
@@ -253,7 +255,13 @@ async function settings(
 }
 
 function workerSettings(env: Settings, ports: Ports, inbox: Settings): Settings {
-  return { ...env, ...inbox, SHOPWIRE_HEALTH_PORT: String(ports.worker) }
+  mkdirSync(files.status, { recursive: true })
+  return {
+    ...env,
+    ...inbox,
+    SHOPWIRE_HEALTH_PORT: String(ports.worker),
+    SHOPWIRE_STATUS_FOLDER: files.status,
+  }
 }
 
 /** Made once, at the first start. */

@@ -1,5 +1,7 @@
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { basename, extname, join } from 'node:path'
 import { DEMO_PASSWORD, totpCode } from '../demo/people.ts'
 import type { ReceivedMail } from './mail-inbox.ts'
 import { LIVE_SCRIPT, STYLE } from './page-assets.ts'
@@ -17,6 +19,8 @@ export interface PersonShown {
 export interface PagesOptions {
   readonly port: number
   readonly dashboard: string
+  /** Of the public status page, which a web server would serve. */
+  readonly statusFolder: string
   /** By name, for people to follow. */
   readonly links: Readonly<Record<string, string>>
   people(): readonly PersonShown[]
@@ -41,6 +45,13 @@ const HEADERS = {
   'referrer-policy': 'same-origin',
 }
 const FORM_BYTES_MAX = 2_000
+const STATUS_FILE = /^\/status\/(index\.html|status\.css|status\.json|feed\.xml)$/
+const STATUS_TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html',
+  '.css': 'text/css',
+  '.json': 'application/json',
+  '.xml': 'application/atom+xml',
+}
 
 /**
  * Pages of the development store: its people, the mail it sent and the events it delivered. They are served by this process on this
@@ -77,6 +88,10 @@ export async function startPages(options: PagesOptions): Promise<Pages> {
         watching.add(response)
         return void response.once('close', () => watching.delete(response))
       default:
+        if (STATUS_FILE.test(path)) {
+          const file = await readFile(join(options.statusFolder, basename(path)), 'utf8')
+          return send(STATUS_TYPES[extname(path)] ?? '', file)
+        }
         return void response.writeHead(404, HEADERS).end('There is no such page.')
     }
   }

@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { endWithParent, type ProvisionedDatabase } from '@shopwire/test-kit/servers'
@@ -37,6 +37,8 @@ export function storeFiles(folder: string) {
     postgres: path('postgres'),
     mail: path('mail.jsonl'),
     events: path('webhooks.jsonl'),
+    /** The public status page. */
+    status: resolve(path('status')),
     key: keyFile(LANTERN.name),
     settings: path('store.env'),
 
@@ -83,6 +85,7 @@ export function storeFiles(folder: string) {
         'demo-kestrel.env',
         'mail.jsonl',
         'webhooks.jsonl',
+        'status',
       ]
       await Promise.all(names.map((name) => rm(path(name), { recursive: true, force: true })))
     },
