@@ -7,6 +7,7 @@ import { lookCss, MARK } from '@shopwire/look'
 import { findPostgres, provisionDatabase, startPostgres } from '@shopwire/test-kit/servers'
 import { chartOutputs } from './chart/outputs.ts'
 import type { Setting } from './chart/values-schema.ts'
+import { mailLookText } from './mail-look.ts'
 import { DASHBOARDS } from './monitoring/dashboards.ts'
 import { dashboardText } from './monitoring/grafana.ts'
 import { sloRulesText } from './monitoring/slo.ts'
@@ -39,6 +40,7 @@ const OUTPUTS: readonly { path: string; make: () => Promise<string> }[] = [
   { path: 'look/look.css', make: async () => lookCss() },
   { path: 'web/kit/theme/variables.css', make: async () => webVariables() },
   { path: 'service/src/operations/status-page/look.generated.ts', make: async () => statusLook() },
+  { path: 'service/src/platform/mail/look.generated.ts', make: async () => mailLookText() },
   { path: 'docs/configuration.md', make: async () => configurationPage(await readSettings()) },
   { path: 'docs/conformance.md', make: conformancePage },
   { path: 'docs/self-hosting/checklist.md', make: async () => checklistPage(await readChecklist()) },

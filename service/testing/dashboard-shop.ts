@@ -4,10 +4,10 @@ import { expect } from 'vitest'
 import { findArea } from '../src/dashboard/find/find.ts'
 import { type HomeSources, homeArea } from '../src/dashboard/home/home.ts'
 import { ordersArea } from '../src/dashboard/orders/orders.ts'
-import type { OwnerMail } from '../src/dashboard/team/mail-owners.ts'
 import { composeEvent } from '../src/orders/fulfilment/compose-event.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { createJobRunner } from '../src/platform/jobs/job-runner.ts'
+import type { Letter } from '../src/platform/mail/letter.ts'
 import { createLog } from '../src/platform/observability/log.ts'
 import type { Sent } from '../src/platform/outbound/guarded-client.ts'
 import { createMetrics } from '../src/programs/metrics.ts'
@@ -21,7 +21,7 @@ const ajv = new Ajv({ strict: false })
 /** The areas home, orders and find as the dashboard's role, whose answers are checked against the contract. */
 export function openAreas(shop: Shop, sources: Partial<HomeSources> = {}) {
   const { dashboard: db } = shop.database
-  const mails: OwnerMail[] = []
+  const mails: Letter[] = []
   const areas = {
     ...ordersArea({
       db,

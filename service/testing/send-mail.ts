@@ -1,6 +1,6 @@
+import { createMailSender, type MailSenderDeps } from '../src/platform/mail/mail.ts'
+import { MAIL_QUEUE } from '../src/platform/mail/mail-queue.ts'
 import { createLog } from '../src/platform/observability/log.ts'
-import { createMailSender, type MailSenderDeps } from '../src/platform/outbound/mail.ts'
-import { MAIL_QUEUE } from '../src/platform/outbound/mail-queue.ts'
 import { createMetrics } from '../src/programs/metrics.ts'
 import { claimFromAllLanes } from './claim.ts'
 

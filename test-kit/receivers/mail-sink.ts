@@ -7,6 +7,9 @@ export interface Mail {
   readonly to: string
   readonly subject: string
   readonly text: string
+  readonly html: string
+  /** As it came, with its headers. */
+  readonly source: string
 }
 
 /** An SMTP server that keeps what it gets. */
@@ -31,9 +34,10 @@ export async function startMailSink(): Promise<MailSink> {
       const chunks: Buffer[] = []
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))
       stream.on('end', () => {
-        void PostalMime.parse(Buffer.concat(chunks)).then((parsed) => {
+        const source = Buffer.concat(chunks)
+        void PostalMime.parse(source).then(({ subject = '', text = '', html = '' }) => {
           for (const { address } of session.envelope.rcptTo)
-            mails.push({ to: address, subject: parsed.subject ?? '', text: parsed.text ?? '' })
+            mails.push({ to: address, subject, text, html, source: String(source) })
           for (const look of [...waiting]) look()
           done()
         }, done)

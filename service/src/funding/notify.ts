@@ -1,9 +1,5 @@
 import type { Tx } from '../platform/database/db.ts'
-
-export interface Letter {
-  readonly subject: string
-  readonly text: string
-}
+import type { Letter } from '../platform/mail/letter.ts'
 
 /**
  * Writes to members of an account, in the transaction that makes the news true. The module that knows them is a layer above: the
@@ -24,9 +20,4 @@ export interface Notify {
     to: { readonly person_ids: readonly string[]; readonly emails: readonly string[] },
     letters: { readonly toMembers: Letter; readonly toOthers: Letter },
   ): Promise<void>
-}
-
-export function dollars(cents: number): string {
-  const digits = String(Math.abs(cents)).padStart(3, '0')
-  return `${cents < 0 ? '-' : ''}$${digits.slice(0, -2).replace(/\B(?=(\d{3})+$)/g, ',')}.${digits.slice(-2)}`
 }

@@ -1,9 +1,10 @@
 import { getAccount } from '../accounts/account.ts'
 import { type Booking, fund, readBalance } from '../ledger/transfer.ts'
 import type { Tx } from '../platform/database/db.ts'
+import { dollars } from '../platform/text/format.ts'
 import { refuse } from '../platform/trouble.ts'
 import { creditedLetter } from './letters.ts'
-import { dollars, type Notify } from './notify.ts'
+import type { Notify } from './notify.ts'
 import {
   callConfirmTopUp,
   callCreditPaidTopUp,

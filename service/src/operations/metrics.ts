@@ -1,6 +1,6 @@
 import { FULFIL_QUEUE } from '../orders/fulfilment/fulfil-queue.ts'
+import { MAIL_QUEUE } from '../platform/mail/mail-queue.ts'
 import { type MetricRegistry, WORKER } from '../platform/observability/metric-registry.ts'
-import { MAIL_QUEUE } from '../platform/outbound/mail-queue.ts'
 import { DELIVER_QUEUE } from '../webhooks/deliver-queue.ts'
 
 export type OperationsMetrics = ReturnType<typeof operationsMetrics>

@@ -1,18 +1,15 @@
-import type { Letter, Notify } from '../funding/notify.ts'
+import type { Notify } from '../funding/notify.ts'
 import type { Clock } from '../platform/clock.ts'
 import { type Queryable, sql, type Tx } from '../platform/database/db.ts'
 import type { Keyring } from '../platform/encryption/encryption.ts'
-import { queueMail } from '../platform/outbound/mail.ts'
-
-/** A subject contains the account's name, which may be long. */
-const SUBJECT_LENGTH_MAX = 200
+import type { Letter } from '../platform/mail/letter.ts'
+import { queueMail } from '../platform/mail/mail.ts'
 
 /** Mail about an account's money to its members. Former members get no more mail, whatever was chosen before. */
 export function notifyPeople(keyring: Keyring, clock: Clock): Notify {
-  async function write(tx: Tx, account_id: string, addresses: readonly string[], { subject, text }: Letter) {
-    const shown = [...subject].slice(0, SUBJECT_LENGTH_MAX).join('')
+  async function write(tx: Tx, account_id: string, addresses: readonly string[], letter: Letter) {
     for (const to of new Set(addresses))
-      await queueMail(tx, keyring, { to, subject: shown, text, account_id }, clock.nowMs())
+      await queueMail(tx, keyring, { to, letter, account_id }, clock.nowMs())
   }
   return {
     async treasurers(tx, account_id, letter) {

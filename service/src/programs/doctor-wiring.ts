@@ -111,7 +111,7 @@ function partsOf(config: Config, db: Db, nowMs: NowMs): Parts {
     }),
     compareKeys: () => compareEncryptionKeys(db, openKeyringFrom(config)).catch(notAllowed),
     async tryMail(url) {
-      const { tryMailServer } = await import('../platform/outbound/mail.ts')
+      const { tryMailServer } = await import('../platform/mail/mail.ts')
       await tryMailServer(url, ANSWER_MS_MAX, { mustEncrypt: mustMailBeEncrypted(url, config) })
     },
   }

@@ -2,8 +2,8 @@ import type { Config } from '../config/config.ts'
 import { mustMailBeEncrypted } from '../config/transport.ts'
 import type { IdentityWatch } from '../platform/database/database-identity.ts'
 import { createJobRunner, type JobRunner } from '../platform/jobs/job-runner.ts'
-import { createMailSender, type MailSenderDeps, smtpSender } from '../platform/outbound/mail.ts'
-import { MAIL_QUEUE, MAIL_SLOTS } from '../platform/outbound/mail-queue.ts'
+import { createMailSender, type MailSenderDeps, smtpSender } from '../platform/mail/mail.ts'
+import { MAIL_QUEUE, MAIL_SLOTS } from '../platform/mail/mail-queue.ts'
 import type { Metrics } from './metrics.ts'
 
 /** A mail may wait a second, so its queue is asked less often than the others. */

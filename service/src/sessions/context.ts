@@ -2,8 +2,8 @@ import type { KeyObject } from 'node:crypto'
 import { recordAction } from '../platform/database/audit.ts'
 import type { Db, Queryable, Tx } from '../platform/database/db.ts'
 import type { Keyring } from '../platform/encryption/encryption.ts'
+import { queueMail } from '../platform/mail/mail.ts'
 import type { Log } from '../platform/observability/log.ts'
-import { queueMail } from '../platform/outbound/mail.ts'
 import { refuse } from '../platform/trouble.ts'
 import type { Attempts } from './attempts.ts'
 import type { AuthenticatorApps } from './authenticator-apps.ts'
@@ -130,5 +130,10 @@ export async function tellPerson(
   person: { readonly email: string },
   what: string,
 ): Promise<void> {
-  await queueMail(tx, keyring, { to: person.email, ...securityMail(what, origin, call.address) }, call.nowMs)
+  await queueMail(
+    tx,
+    keyring,
+    { to: person.email, letter: securityMail(what, origin, call.address) },
+    call.nowMs,
+  )
 }

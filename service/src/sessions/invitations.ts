@@ -2,7 +2,7 @@ import type { Role } from '@shopwire/contract/dashboard'
 import { inAccount } from '../platform/database/account-scope.ts'
 import { type Db, type Queryable, sql, type Tx } from '../platform/database/db.ts'
 import type { Keyring } from '../platform/encryption/encryption.ts'
-import { queueMail } from '../platform/outbound/mail.ts'
+import { queueMail } from '../platform/mail/mail.ts'
 import { newId } from '../platform/text/ids.ts'
 import { refuse } from '../platform/trouble.ts'
 import { invitationMail, operatorInvitationMail } from './mails.ts'
@@ -87,12 +87,12 @@ export async function createInvitation(
     values (${account_id}, ${invitation.id}, ${email}, ${role}, ${hashToken(token)}, ${inviter?.id ?? null}, ${is_mailed_only},
             ${invitation.created_at}, ${invitation.expires_at})`)
   const link = `${origin}/invitation#${token}`
-  const text = invitationMail(link, {
+  const letter = invitationMail(link, {
     account_name: wanted.account_name,
     role,
     inviter_name: inviter?.name ?? null,
   })
-  await queueMail(tx, keyring, { to: email, account_id, ...text }, nowMs)
+  await queueMail(tx, keyring, { to: email, account_id, letter }, nowMs)
   return { invitation, link }
 }
 
@@ -211,7 +211,7 @@ export async function createOperatorInvitation(
     insert into operator_invitations (id, email, name, token_hash, created_at, expires_at)
     values (${id}, ${email}, ${wanted.name}, ${hashToken(token)}, ${new Date(nowMs)}, ${new Date(nowMs + OPERATOR_VALID_MS)})`)
   const link = `${origin}/invitation#${token}`
-  await queueMail(tx, keyring, { to: email, ...operatorInvitationMail(link) }, nowMs)
+  await queueMail(tx, keyring, { to: email, letter: operatorInvitationMail(link) }, nowMs)
   return { id, link }
 }
 

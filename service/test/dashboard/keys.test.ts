@@ -1,7 +1,7 @@
 import { scopes } from '@shopwire/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { keysArea } from '../../src/dashboard/keys/keys.ts'
-import type { OwnerMail } from '../../src/dashboard/team/mail-owners.ts'
+import type { Letter } from '../../src/platform/mail/letter.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
 import { Refusal } from '../../src/platform/trouble.ts'
 import { callAs, memberAct, memberOf } from '../../testing/member.ts'
@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000
 
 function areaOf(shop: Shop, admission: Pick<Shop['admission'], 'announce'> = shop.admission) {
   const db = shop.database.dashboard
-  const mails: OwnerMail[] = []
+  const mails: Letter[] = []
   const area = keysArea({
     db,
     act: memberAct(shop.database),

@@ -1,9 +1,9 @@
 import { verifyWebhook } from '@shopwire/contract/signing'
 import type { Arrival, PublicReceiver } from '@shopwire/test-kit/receivers/webhook-receiver'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { OwnerMail } from '../../src/dashboard/team/mail-owners.ts'
 import { webhookArea } from '../../src/dashboard/webhooks/webhook.ts'
 import { sql } from '../../src/platform/database/db.ts'
+import type { Letter } from '../../src/platform/mail/letter.ts'
 import { Refusal } from '../../src/platform/trouble.ts'
 import { checkWebhookUrl } from '../../src/webhooks/url-rules.ts'
 import { callAs, memberAct, memberOf } from '../../testing/member.ts'
@@ -31,7 +31,7 @@ beforeEach(() => {
 async function openArea() {
   const db = shop.database.dashboard
   const account_id = (await shop.operator.createAccount('Webhook')).id
-  const mails: OwnerMail[] = []
+  const mails: Letter[] = []
   const area = webhookArea({
     db,
     act: memberAct(shop.database),

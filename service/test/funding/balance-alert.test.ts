@@ -123,7 +123,7 @@ test('the mail says how long the balance lasts at the present burn', async () =>
   await area.setBalanceAlert(call({ body: { threshold_cents: 9_000, people: ['per_1'] } }, id) as never)
   letters.length = 0
   await checkBalances({ db: shop.database.worker, clock, notify })
-  expect(letters[0]?.letter.text).toContain('Nothing was spent lately')
+  expect(letters[0]?.letter.paragraphs?.join()).toContain('Nothing was spent lately')
 })
 
 test('refuses an alert that nobody would get, and audits one with its values before and after', async () => {

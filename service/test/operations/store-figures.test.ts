@@ -9,8 +9,8 @@ import {
   recordWorkerStop,
   watchWorkers,
 } from '../../src/platform/jobs/worker-heartbeats.ts'
+import { queueMail } from '../../src/platform/mail/mail.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
-import { queueMail } from '../../src/platform/outbound/mail.ts'
 import { Unavailable } from '../../src/platform/trouble.ts'
 import { createMetrics } from '../../src/programs/metrics.ts'
 import { itemOf, putItems, untilFollowed } from '../../testing/items.ts'
@@ -251,7 +251,7 @@ test('mail that waits is seen, with the age of the oldest, until it is sent or g
     await queueMail(
       shop.database.worker,
       shop.keyring,
-      { to: 'ada@example.com', subject: 'Hello', text: 'Hello' },
+      { to: 'ada@example.com', letter: { subject: 'Hello' } },
       nowMs - ageMs,
     )
   const [waiting, oldest_s] = await seen()

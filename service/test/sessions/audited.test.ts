@@ -150,5 +150,5 @@ async function tokenOf(email: string): Promise<string> {
     ),
   )
   const binding = { column: 'outgoing_mail.body', account_id: '', row_id: mail.id }
-  return /#(\S+)/.exec(await identity.keyring.open(mail.body_sealed, binding))?.[1] ?? ''
+  return /#([\w-]+)/.exec(await identity.keyring.open(mail.body_sealed, binding))?.[1] ?? ''
 }

@@ -266,8 +266,7 @@ async function resetToken(email: string): Promise<string> {
     ),
   )
   const binding = { column: 'outgoing_mail.body', account_id: '', row_id: mail.id }
-  const text = await identity.keyring.open(mail.body_sealed, binding)
-  return /#(\S+)/.exec(text)?.[1] ?? ''
+  return /#([\w-]+)/.exec(await identity.keyring.open(mail.body_sealed, binding))?.[1] ?? ''
 }
 
 async function everyRow(): Promise<string> {

@@ -3,7 +3,6 @@ import {
   KEY_HOURS_SHOWN,
   KEY_UNUSED_HOURS_SAFE,
   type keysRoutes,
-  presetOf,
   scopesWarning,
 } from '@shopwire/contract/dashboard'
 import type { Admission } from '../../access/admission.ts'
@@ -17,6 +16,7 @@ import type { MemberAct } from '../act.ts'
 import type { Area } from '../area.ts'
 import type { Member } from '../member.ts'
 import type { MailOwners } from '../team/mail-owners.ts'
+import { createdMail, revokedMail, rotatedMail } from './key-mails.ts'
 import {
   countKeys,
   type KeyHours,
@@ -84,7 +84,7 @@ export const keysArea = (deps: KeysDeps): Area<typeof keysRoutes> => ({
       await refuseTooMany(tx, member.account_id)
       const result = await createKey(tx, deps.keyring, { ...own(deps, member), name, scopes }, at)
       const after = { name, scopes: result.key.scopes }
-      await deps.mailOwners(tx, member, createdMail(member, result.key, at), at)
+      await deps.mailOwners(tx, member, createdMail(result.key), at)
       return { result, target: result.key.id, after }
     })
     return newKey(deps, member, made, nowMs)
@@ -101,7 +101,7 @@ export const keysArea = (deps: KeysDeps): Area<typeof keysRoutes> => ({
       await refuseTooMany(tx, member.account_id)
       const result = await rotateKey(tx, deps.keyring, { ...own(deps, member), id }, at)
       const { key, before, renamedTo } = result
-      await deps.mailOwners(tx, member, rotatedMail(member, key, id, at), at)
+      await deps.mailOwners(tx, member, rotatedMail(key, id), at)
       return {
         result,
         target: id,
@@ -118,7 +118,7 @@ export const keysArea = (deps: KeysDeps): Area<typeof keysRoutes> => ({
     if (before.revoked_at !== null) return { id, revoked_at: before.revoked_at.toISOString(), in_force: true }
     const { key, access_version } = await deps.act(member, 'key.revoke', async (tx, at) => {
       const result = await revokeKey(tx, id, at)
-      await deps.mailOwners(tx, member, revokedMail(member, result.key, at), at)
+      await deps.mailOwners(tx, member, revokedMail(result.key), at)
       const { name, last_used_at } = before
       return {
         result,
@@ -259,42 +259,3 @@ function byDay(used: KeyHours | undefined, nowMs: number) {
 }
 
 const NO_HOURS: KeyHours = { key_id: '', hours: [], requests: [], orders: [] }
-
-interface NamedKey {
-  readonly id: string
-  readonly name: string
-  readonly scopes: readonly string[]
-}
-
-const who = ({ person_name, email, address }: Member, nowMs: number) =>
-  `${person_name} (${email}) did this from ${address} at ${new Date(nowMs).toISOString()}.`
-
-const unexpected =
-  'If you did not expect this, revoke the key in the dashboard under API keys, then check the team and its sessions.'
-
-function may({ scopes }: NamedKey): string {
-  const preset = presetOf(scopes)
-  return `It has the scopes ${scopes.join(', ')}${preset ? ` (${preset.name})` : ''}.`
-}
-
-function createdMail(member: Member, key: NamedKey, nowMs: number) {
-  const spends = key.scopes.includes('orders:write') ? ' It can spend the balance.' : ''
-  return {
-    subject: `API key "${key.name}" was created`,
-    text: `${who(member, nowMs)}\n\nThe key is ${key.id}. ${may(key)}${spends}\n\n${unexpected}\n`,
-  }
-}
-
-function rotatedMail(member: Member, key: NamedKey, before: string, nowMs: number) {
-  return {
-    subject: `API key "${key.name}" is being rotated`,
-    text: `${who(member, nowMs)}\n\nThe new key is ${key.id}. ${may(key)}\nThe old key ${before} works until it is revoked.\n\n${unexpected}\n`,
-  }
-}
-
-function revokedMail(member: Member, key: NamedKey, nowMs: number) {
-  return {
-    subject: `API key "${key.name}" was revoked`,
-    text: `${who(member, nowMs)}\n\nRequests signed with ${key.id} are refused from now on. This cannot be undone; a new key replaces it.\n`,
-  }
-}

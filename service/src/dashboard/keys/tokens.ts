@@ -14,6 +14,7 @@ import { refuse } from '../../platform/trouble.ts'
 import type { MemberAct } from '../act.ts'
 import type { Area } from '../area.ts'
 import type { MailOwners } from '../team/mail-owners.ts'
+import { tokenMail } from './key-mails.ts'
 import {
   countUsableTokens,
   findTokens,
@@ -73,18 +74,7 @@ export const tokensArea = (deps: TokensDeps): Area<typeof tokensRoutes> => ({
       }
       await insertToken(tx, { ...row, account_id, token_hash: hashOf(secret) })
       const after = { name, rights, with_links, expires_at: row.expires_at }
-      await deps.mailOwners(
-        tx,
-        member,
-        {
-          subject: `Personal token "${name}" was created`,
-          text:
-            `${member.person_name} (${member.email}) did this from ${member.address} at ${now.toISOString()}.\n\n` +
-            `It may be used until ${row.expires_at.toISOString()} for: ${rights.join(', ')}${with_links ? ', gift links included' : ''}. ` +
-            'It cannot spend.\n\nIf you did not expect this, remove the person from the team, which also ends their tokens.\n',
-        },
-        nowMs,
-      )
+      await deps.mailOwners(tx, member, tokenMail(row), nowMs)
       const result = { token: presentToken(row, nowMs), secret, dashboard_url: deps.origin }
       return { result, target: row.id, after }
     }),

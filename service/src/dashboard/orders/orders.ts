@@ -11,7 +11,9 @@ import { summaryOf } from '../../orders/placing/prove-key.ts'
 import { erasedLinks } from '../../orders/reading/read-orders.ts'
 import { inAccount } from '../../platform/database/account-scope.ts'
 import type { Db, Tx } from '../../platform/database/db.ts'
+import type { Letter } from '../../platform/mail/letter.ts'
 import { timeInId } from '../../platform/text/ids.ts'
+import { isolated } from '../../platform/text/plain-text.ts'
 import { refuse } from '../../platform/trouble.ts'
 import type { OpensLinks } from '../../supply/gift-link.ts'
 import type { MemberAct } from '../act.ts'
@@ -76,18 +78,7 @@ export function ordersArea({ db, act, vault, mailOwners, contact }: OrdersDeps):
         const { line, unit, link_sealed, name } = found
         if (!link_sealed) throw refuse('not_found', erasedLinks(order_id, found.erased_at))
         const link = await vault.openFromOrder(link_sealed, { account_id, order_id, line, unit })
-        await mailOwners(
-          tx,
-          member,
-          {
-            subject: `A gift link of ${order_id} was revealed`,
-            text:
-              `${member.person_name} (${member.email}) revealed link ${n} of order ${order_id}, ${name}, in the dashboard, from ` +
-              `${member.address}. Whoever has seen a link can redeem it. If this is not right, remove the person under Team and ` +
-              'check the audit log.',
-          },
-          nowMs,
-        )
+        await mailOwners(tx, member, linkRevealedMail(order_id, n, name), nowMs)
         return { result: { link }, target: order_id, after: { link: n } }
       }),
 
@@ -96,6 +87,19 @@ export function ordersArea({ db, act, vault, mailOwners, contact }: OrdersDeps):
       const content = `${JSON.stringify({ ...proof, summary: summaryOf(proof) }, null, 2)}\n`
       return { filename: `proof-${id}.json`, content }
     },
+  }
+}
+
+export function linkRevealedMail(order_id: string, n: number, item: string): Letter {
+  return {
+    subject: `A gift link of ${order_id} was revealed`,
+    headline: `Link ${n} of an order was revealed in the dashboard`,
+    paragraphs: ['Whoever has seen a link can redeem it.'],
+    facts: [
+      ['Order', order_id],
+      ['Item', isolated(item)],
+    ],
+    footer: ['If this is not right, remove the person under Team and check the audit log.'],
   }
 }
 

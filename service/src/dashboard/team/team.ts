@@ -3,6 +3,7 @@ import { getAccount, renameAccount } from '../../accounts/account.ts'
 import { inAccount } from '../../platform/database/account-scope.ts'
 import type { Db, Tx } from '../../platform/database/db.ts'
 import type { Keyring } from '../../platform/encryption/encryption.ts'
+import { isolated } from '../../platform/text/plain-text.ts'
 import { refuse } from '../../platform/trouble.ts'
 import {
   assertMayInvite,
@@ -13,7 +14,7 @@ import {
 } from '../../sessions/invitations.ts'
 import { teamMail } from '../../sessions/mails.ts'
 import { changeRole, lockForRemoval, removeMember, selectMembers } from '../../sessions/members.ts'
-import { ROLE_NAMES, selectPerson } from '../../sessions/people.ts'
+import { type Person, ROLE_NAMES, selectPerson } from '../../sessions/people.ts'
 import type { MemberAct } from '../act.ts'
 import type { Area } from '../area.ts'
 import type { Member } from '../member.ts'
@@ -50,8 +51,8 @@ export function teamArea({
     const done = await act(member, action, async (tx, nowMs) => {
       const person = await selectPerson(tx, person_id)
       const role = await lockForRemoval(tx, member.account_id, person_id, member.person_id)
-      const how = person_id === member.person_id ? 'left' : `was removed by ${member.person_name}`
-      await tellOwners(tx, member, `${person?.name} (${person?.email}), ${ROLE_NAMES[role]}, ${how}.`, nowMs)
+      const how = person_id === member.person_id ? 'left' : `was removed by ${isolated(member.person_name)}`
+      await tellOwners(tx, member, `${shownPerson(person)}, ${ROLE_NAMES[role]}, ${how}.`, nowMs)
       return {
         result: DONE,
         target: person_id,
@@ -96,7 +97,12 @@ export function teamArea({
           nowMs,
         )
         const { id, email, role } = invitation
-        await tellOwners(tx, member, `${member.person_name} invited ${email} as ${ROLE_NAMES[role]}.`, nowMs)
+        await tellOwners(
+          tx,
+          member,
+          `${isolated(member.person_name)} invited ${email} as ${ROLE_NAMES[role]}.`,
+          nowMs,
+        )
         return { result: shown(invitation, member.person_name, nowMs), target: id, after: { email, role } }
       }),
 
@@ -115,7 +121,7 @@ export function teamArea({
         await tellOwners(
           tx,
           member,
-          `${member.person_name} changed the role of ${person?.name} (${person?.email}) ${change}.`,
+          `${isolated(member.person_name)} changed the role of ${shownPerson(person)} ${change}.`,
           nowMs,
         )
         return { result: DONE, target: person_id, before: { role: before }, after: { role } }
@@ -136,6 +142,9 @@ export function teamArea({
       }),
   }
 }
+
+const shownPerson = (person: Person | undefined) =>
+  person ? `${isolated(person.name)} (${person.email})` : 'somebody'
 
 function shown(
   { id, email, role, created_at, expires_at }: Invitation,

@@ -1,44 +1,55 @@
 import type { WebhookHealth } from '@shopwire/contract'
-import type { Member } from '../member.ts'
-import type { OwnerMail } from '../team/mail-owners.ts'
+import type { Letter } from '../../platform/mail/letter.ts'
 
-const who = ({ person_name, email, address }: Member, nowMs: number) =>
-  `${person_name} (${email}) did this from ${address} at ${new Date(nowMs).toISOString()}.`
-
-const unexpected =
-  'If you did not expect this, open Webhook in the dashboard and put it right, then check the team and its sessions.'
+const footer = [
+  'If you did not expect this, open Webhook in the dashboard and put it right, then check the team and its sessions.',
+]
 
 /** The host is enough to recognise it: a URL may contain a token of the receiver. */
 const hostOf = (url: string) => new URL(url).host
 
-export function urlMail(member: Member, before: WebhookHealth, url: string, nowMs: number): OwnerMail {
-  const from = before.webhook_url === null ? '' : ` instead of to ${hostOf(before.webhook_url)}`
-  const cancelled =
-    before.pending === 0 ? '' : ` ${before.pending} events that were waiting for the old URL were cancelled.`
+export function urlMail(before: Pick<WebhookHealth, 'pending' | 'webhook_url'>, url: string): Letter {
+  const { pending, webhook_url } = before
   return {
     subject: 'The webhook URL was changed',
-    text: `${who(member, nowMs)}\n\nEvents, which contain gift links, are now sent to ${hostOf(url)}${from}.${cancelled}\n\n${unexpected}\n`,
+    paragraphs: [
+      'Events, which contain gift links, are sent to the new URL from now on.',
+      ...(pending === 0 ? [] : [`${pending} events that were waiting for the old URL were cancelled.`]),
+    ],
+    facts: [
+      ['Its host', hostOf(url)],
+      ['Before', webhook_url === null ? 'no URL' : hostOf(webhook_url)],
+    ],
+    footer,
   }
 }
 
-export function stoppedMail(member: Member, before: WebhookHealth, nowMs: number): OwnerMail {
-  const waiting = before.pending === 0 ? '' : ` ${before.pending} events that were waiting were cancelled.`
+export function stoppedMail({ pending }: Pick<WebhookHealth, 'pending'>): Letter {
+  const waiting = pending === 0 ? '' : ` ${pending} events that were waiting were cancelled.`
   return {
     subject: 'The webhook was stopped',
-    text: `${who(member, nowMs)}\n\nNo events are sent any more.${waiting} A URL that is set later gets a new signing secret.\n\n${unexpected}\n`,
+    paragraphs: [`No events are sent any more.${waiting} A URL that is set later gets a new signing secret.`],
+    footer,
   }
 }
 
-export function rotatedMail(member: Member, nowMs: number): OwnerMail {
+export function rotatedMail(): Letter {
   return {
     subject: 'The webhook signing secret was rotated',
-    text: `${who(member, nowMs)}\n\nEvents are signed with a new secret from now on, and for 24 hours with the previous one as well, in the header X-Webhook-Signature-Previous. Give your receivers the new secret in that time.\n\n${unexpected}\n`,
+    paragraphs: [
+      'Events are signed with a new secret from now on, and for 24 hours with the previous one as well, in the header ' +
+        'X-Webhook-Signature-Previous. Give your receivers the new secret in that time.',
+    ],
+    footer,
   }
 }
 
-export function endedMail(member: Member, hint: string, nowMs: number): OwnerMail {
+export function endedMail(hint: string): Letter {
   return {
     subject: 'The previous webhook signing secret was ended early',
-    text: `${who(member, nowMs)}\n\nThe secret that ends in ${hint} signs no more events. Receivers that still use it refuse them.\n\n${unexpected}\n`,
+    paragraphs: [
+      `The secret that ends in ${hint} signs no more events. Receivers that still use it refuse them.`,
+    ],
+    footer,
   }
 }

@@ -61,8 +61,7 @@ export const webhookArea = (deps: WebhookDeps): Area<typeof webhookRoutes> => {
               : await setEndpoint(tx, deps.keyring, { ...setBy(member), url }, nowMs)
           const isChanged = before.webhook_url !== after.webhook_url
           if (isChanged) {
-            const mail =
-              url === null ? stoppedMail(member, before, nowMs) : urlMail(member, before, url, nowMs)
+            const mail = url === null ? stoppedMail(before) : urlMail(before, url)
             await deps.mailOwners(tx, member, mail, nowMs)
           }
           return {
@@ -92,7 +91,7 @@ export const webhookArea = (deps: WebhookDeps): Area<typeof webhookRoutes> => {
       const secret = await deps.act(member, 'webhook.rotate_secret', async (tx, nowMs) => {
         const [old] = await hints(tx, deps.keyring, member.account_id)
         const result = await rotateSecret(tx, deps.keyring, member.account_id, nowMs)
-        await deps.mailOwners(tx, member, rotatedMail(member, nowMs), nowMs)
+        await deps.mailOwners(tx, member, rotatedMail(), nowMs)
         return {
           result,
           target: 'webhook',
@@ -108,7 +107,7 @@ export const webhookArea = (deps: WebhookDeps): Area<typeof webhookRoutes> => {
         const [, previous] = await hints(tx, deps.keyring, member.account_id)
         if (!previous || !(await endPreviousSecret(tx, member.account_id, nowMs)))
           throw refuse('conflict', 'Only one secret signs now: the previous one has already ended.')
-        await deps.mailOwners(tx, member, endedMail(member, previous.hint, nowMs), nowMs)
+        await deps.mailOwners(tx, member, endedMail(previous.hint), nowMs)
         return {
           result: undefined,
           target: 'webhook',

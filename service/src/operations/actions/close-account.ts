@@ -2,7 +2,9 @@ import { type Account, getAccount } from '../../accounts/account.ts'
 import { lockMoney } from '../../ledger/transfer.ts'
 import { type Db, sql, type Tx } from '../../platform/database/db.ts'
 import type { Keyring } from '../../platform/encryption/encryption.ts'
-import { queueMail } from '../../platform/outbound/mail.ts'
+import type { Letter } from '../../platform/mail/letter.ts'
+import { queueMail } from '../../platform/mail/mail.ts'
+import { isolated } from '../../platform/text/plain-text.ts'
 import { refuse } from '../../platform/trouble.ts'
 import { selectOwners } from '../../sessions/members.ts'
 import { stopEndpoint } from '../../webhooks/endpoint.ts'
@@ -44,7 +46,7 @@ export async function closeAccount(
   await stopEndpoint(tx, account_id, nowMs)
   // Before the memberships end: afterwards the owners are unknown.
   for (const { email } of await selectOwners(tx, account_id))
-    await queueMail(tx, keyring, { to: email, account_id, ...letterOf(account, reason) }, nowMs)
+    await queueMail(tx, keyring, { to: email, account_id, letter: closedLetter(account, reason) }, nowMs)
   await endMemberships(tx, account_id, at)
   return { account, isNew: true }
 }
@@ -170,10 +172,18 @@ async function endMemberships(tx: Tx, account_id: string, at: Date): Promise<voi
      where account_id = ${account_id}`)
 }
 
-const letterOf = ({ id, name }: Account, reason: string) => ({
-  subject: `The account ${id} is closed`,
-  text:
-    `The store has closed the account "${name}" (${id}). Reason: ${reason}. Its API keys, tokens and webhook no longer work, nobody can ` +
-    'sign in to it any more, and it cannot be opened again. Nothing was left on its balance. If you did not expect this, ' +
-    'write to the store.',
-})
+export function closedLetter({ id, name }: Pick<Account, 'id' | 'name'>, reason: string): Letter {
+  return {
+    subject: `The account ${id} is closed`,
+    headline: `The store has closed the account "${isolated(name)}".`,
+    paragraphs: [
+      'Its API keys, tokens and webhook no longer work, nobody can sign in to it any more, and it cannot be opened again. Nothing was ' +
+        'left on its balance.',
+    ],
+    facts: [
+      ['Account', id],
+      ['Reason', isolated(reason)],
+    ],
+    footer: ['If you did not expect this, write to the store.'],
+  }
+}

@@ -1,4 +1,4 @@
-import { dollars, type Notify } from '../../funding/notify.ts'
+import type { Notify } from '../../funding/notify.ts'
 import type { PaymentProvider } from '../../funding/provider.ts'
 import { selectTopUp, selectTopUpNamed, type TopUp } from '../../funding/queries.ts'
 import { requestReconciliation } from '../../funding/reconcile-queries.ts'
@@ -9,6 +9,7 @@ import { decideReview, type Review } from '../../funding/review-queries.ts'
 import { takenCents } from '../../funding/settle-payment.ts'
 import { type Credited, confirmTopUp, rejectTopUp } from '../../funding/top-up.ts'
 import type { Db, Queryable } from '../../platform/database/db.ts'
+import { dollars } from '../../platform/text/format.ts'
 import { refuse } from '../../platform/trouble.ts'
 import type { Act } from './act.ts'
 

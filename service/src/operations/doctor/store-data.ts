@@ -1,7 +1,7 @@
 import { type FailoverPolicy, readDatabaseState } from '../../platform/database/database-identity.ts'
 import { type Queryable, sql } from '../../platform/database/db.ts'
 import { readWorkers } from '../../platform/jobs/worker-heartbeats.ts'
-import { MAIL_QUEUE } from '../../platform/outbound/mail-queue.ts'
+import { MAIL_QUEUE } from '../../platform/mail/mail-queue.ts'
 
 /** The state of the store, from our own tables. */
 export interface StoreData {

@@ -3,7 +3,7 @@ import { confirmAddress, putAddress } from '../../funding/alert-addresses.ts'
 import { inAccount } from '../../platform/database/account-scope.ts'
 import type { Tx } from '../../platform/database/db.ts'
 import type { Keyring } from '../../platform/encryption/encryption.ts'
-import { queueMail } from '../../platform/outbound/mail.ts'
+import { queueMail } from '../../platform/mail/mail.ts'
 import { tokenNames } from '../attempts.ts'
 import { type IdentityContext, linkInvalid } from '../context.ts'
 import type { IdentityArea } from '../identity-call.ts'
@@ -21,8 +21,8 @@ export async function askAlertAddress(
   // The token contains the account, so only that account is searched.
   const token = `${account_id}-${newToken()}`
   await putAddress(tx, { account_id, email, token_hash: hashToken(token), asked_at: new Date(nowMs) })
-  const mail = { to: email, account_id, ...alertAddressMail(`${origin}/confirm-alerts#${token}`) }
-  await queueMail(tx, keyring, mail, nowMs)
+  const letter = alertAddressMail(`${origin}/confirm-alerts#${token}`)
+  await queueMail(tx, keyring, { to: email, account_id, letter }, nowMs)
 }
 
 /**

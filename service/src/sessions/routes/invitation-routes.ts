@@ -2,7 +2,7 @@ import type { identityRoutes } from '@shopwire/contract/dashboard'
 import { enterAccount, inAccount } from '../../platform/database/account-scope.ts'
 import { recordAction } from '../../platform/database/audit.ts'
 import type { Tx } from '../../platform/database/db.ts'
-import { queueMail } from '../../platform/outbound/mail.ts'
+import { queueMail } from '../../platform/mail/mail.ts'
 import { refuse } from '../../platform/trouble.ts'
 import { mailNames, tokenNames } from '../attempts.ts'
 import {
@@ -60,8 +60,8 @@ export function invitationRoutes(context: IdentityContext): Pick<IdentityArea<Ro
 
   async function sendVerification(tx: Tx, { id, email }: Pick<Person, 'id' | 'email'>, nowMs: number) {
     const token = await issueToken(tx, 'verify-email', { person_id: id, value: email }, nowMs)
-    const text = verificationMail(`${origin}/verify-email#${token}`)
-    await queueMail(tx, keyring, { to: email, ...text }, nowMs)
+    const letter = verificationMail(`${origin}/verify-email#${token}`)
+    await queueMail(tx, keyring, { to: email, letter }, nowMs)
   }
 
   async function acceptAsOperator(call: AnyCall & { body: { token: string } }) {

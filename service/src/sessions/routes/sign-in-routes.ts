@@ -1,6 +1,6 @@
 import type { identityRoutes } from '@shopwire/contract/dashboard'
 import type { Tx } from '../../platform/database/db.ts'
-import { queueMail } from '../../platform/outbound/mail.ts'
+import { queueMail } from '../../platform/mail/mail.ts'
 import { refuse } from '../../platform/trouble.ts'
 import { mailNames, signInNames, tokenNames } from '../attempts.ts'
 import {
@@ -206,8 +206,8 @@ export function signInRoutes(context: IdentityContext): Pick<IdentityArea<Routes
         if (person?.kind !== 'customer') return
         await db.transaction(async (tx) => {
           const token = await issueToken(tx, 'reset-password', { person_id: person.id }, call.nowMs)
-          const text = resetMail(`${origin}/reset-password#${token}`)
-          await queueMail(tx, keyring, { to: person.email, ...text }, call.nowMs)
+          const letter = resetMail(`${origin}/reset-password#${token}`)
+          await queueMail(tx, keyring, { to: person.email, letter }, call.nowMs)
         })
       })
       return { reply: DONE }

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import type { DashboardRouteName } from '@shopwire/contract/dashboard'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { smtpSender } from '../../../src/platform/outbound/mail.ts'
+import { smtpSender } from '../../../src/platform/mail/mail.ts'
 import { refusalOf, type SignedInBrowser, sendRoute } from '../../../testing/dashboard.ts'
 import { openWholeDashboard } from '../../../testing/dashboard-areas.ts'
 import { itemOf, putItems, untilFollowed } from '../../../testing/items.ts'
@@ -147,11 +147,10 @@ test('a mail has the headers we wrote, whatever the names in it', async () => {
         'date',
         'mime-version',
         'content-type',
-        'content-transfer-encoding',
       ]),
     )
     expect(new Set(names).size).toBe(names.length)
-    expect(head).toMatch(/content-type: text\/plain/i)
+    expect(head).toMatch(/content-type: multipart\/alternative/i)
   }
 })
 

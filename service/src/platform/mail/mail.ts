@@ -5,21 +5,27 @@ import type { SealedColumn } from '../encryption/re-encrypt.ts'
 import type { JobEnd } from '../jobs/job-runner.ts'
 import { finishJob, type Job } from '../jobs/jobs.ts'
 import type { Log } from '../observability/log.ts'
+import type { OutboundMetrics } from '../outbound/outbound-metrics.ts'
 import { newId } from '../text/ids.ts'
+import { type Letter, renderText, subjectOf } from './letter.ts'
+import { renderHtml } from './letter-html.ts'
 import { MAIL_QUEUE, MAIL_SLOTS } from './mail-queue.ts'
-import type { OutboundMetrics } from './outbound-metrics.ts'
 
-/** A mail in plain text: plain words, at most one link, nothing that reports whether it was opened. */
 export interface Mail {
   readonly to: string
-  readonly subject: string
-  readonly text: string
+  readonly letter: Letter
   /** The account it is about, if it is about one. */
   readonly account_id?: string
 }
 
 /** Hands one mail to a mail server. Fails with the error of the connection or of the server's answer. */
-export type SendMail = (mail: { to: string; subject: string; text: string; id: string }) => Promise<void>
+export type SendMail = (mail: {
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+  readonly html: string
+  readonly id: string
+}) => Promise<void>
 
 export interface MailSenderDeps {
   readonly db: Db
@@ -38,11 +44,11 @@ const ENCRYPTED = { requireTLS: true, tls: { rejectUnauthorized: true } }
 /** Writes a mail and its job in the transaction of what it reports: it is sent if that was committed, and only then. */
 export async function queueMail(tx: Queryable, keyring: Keyring, mail: Mail, nowMs: number): Promise<string> {
   const id = newId('mail', nowMs)
-  const { bytes, kek_id } = await keyring.seal(mail.text, bindingOf(id))
+  const { bytes, kek_id } = await keyring.seal(JSON.stringify(mail.letter), bindingOf(id))
   await tx.run(sql`
     with mail as (
       insert into outgoing_mail (id, account_id, to_address, subject, body_sealed, body_kek_id)
-      values (${id}, ${mail.account_id ?? null}, ${mail.to}, ${mail.subject}, ${bytes}, ${kek_id})
+      values (${id}, ${mail.account_id ?? null}, ${mail.to}, ${subjectOf(mail.letter)}, ${bytes}, ${kek_id})
     )
     insert into jobs (queue, subject, run_at, created_at)
     values (${MAIL_QUEUE}, ${id}, clock_timestamp(), ${new Date(nowMs)})`)
@@ -79,11 +85,10 @@ export function smtpSender(
     { from },
   )
   return {
-    async send({ to, subject, text, id }) {
+    async send({ to, id, ...content }) {
       await transport.sendMail({
+        ...content,
         to: { name: '', address: to },
-        subject,
-        text,
         headers: { 'Auto-Submitted': 'auto-generated', 'X-Shopwire-Mail': id },
         // Addresses and texts never name files or pages to read.
         disableFileAccess: true,
@@ -152,16 +157,17 @@ export function createMailSender({
     // Erased meanwhile, with the account that it was about.
     if (!mail) return endMail(db, job)
     if (job.attempts > ATTEMPTS_MAX) return giveUp(job, {}, 'a mail was tried too often and was given up')
-    let text: string
+    let letter: Letter
     try {
-      text = await keyring.open(mail.body_sealed, bindingOf(job.subject))
+      letter = JSON.parse(await keyring.open(mail.body_sealed, bindingOf(job.subject)))
     } catch (error) {
       // A key that is missing may come back. What is damaged stays so.
       if (error instanceof KekMissing || error instanceof KekNotObtained) throw error
       return giveUp(job, { err: error }, 'a mail cannot be decrypted and was given up')
     }
+    const forms = { text: renderText(letter), html: renderHtml(letter) }
     try {
-      await send({ to: mail.to_address, subject: mail.subject, text, id: job.subject })
+      await send({ to: mail.to_address, subject: mail.subject, ...forms, id: job.subject })
     } catch (error) {
       const { code, responseCode: smtp_status } = error as SmtpError
       if (!isFinal(error as SmtpError)) throw new MailNotTakenError(error as SmtpError)

@@ -10,9 +10,9 @@ import { type Db, statement } from '../../../src/platform/database/db.ts'
 import { type Keyring, localKeks, openKeyring } from '../../../src/platform/encryption/encryption.ts'
 import { createJobRunner } from '../../../src/platform/jobs/job-runner.ts'
 import { finishJob, type Job, LeaseLostError, selectDeadLetters } from '../../../src/platform/jobs/jobs.ts'
+import { createMailSender, queueMail, smtpSender } from '../../../src/platform/mail/mail.ts'
+import { MAIL_QUEUE, MAIL_SLOTS } from '../../../src/platform/mail/mail-queue.ts'
 import { createLog } from '../../../src/platform/observability/log.ts'
-import { createMailSender, queueMail, smtpSender } from '../../../src/platform/outbound/mail.ts'
-import { MAIL_QUEUE, MAIL_SLOTS } from '../../../src/platform/outbound/mail-queue.ts'
 import { mailRunner } from '../../../src/programs/mail-wiring.ts'
 import { createMetrics } from '../../../src/programs/metrics.ts'
 import { claimFromAllLanes } from '../../../testing/claim.ts'
@@ -63,7 +63,8 @@ beforeEach(async () => {
   await database.asOwner('delete from jobs; delete from outgoing_mail')
 })
 
-const mail = { to: 'ada@example.com', subject: 'Hello', text: 'Open this:\nhttps://x.test/#token-value\n' }
+const action = { says: 'Open this:', label: 'Open', url: 'https://x.test/#token-value' }
+const mail = { to: 'ada@example.com', letter: { subject: 'Hello', action } }
 const mailOf = (url: string | undefined, ring: Keyring = keyring) =>
   mailRunner(
     {
@@ -110,7 +111,7 @@ const jobs = () =>
     ),
   )
 
-test('mail of the dashboard is sent once, in plain text, and nothing of it is kept; the dashboard cannot read any', async () => {
+test('mail of the dashboard is sent once, as text and as HTML, and nothing of it is kept; the dashboard cannot read any', async () => {
   await queueMail(database.dashboard, keyring, mail, nowMs)
   await expect(database.dashboard.many(statement('select id from outgoing_mail', []))).rejects.toThrow(
     'permission denied',
@@ -119,7 +120,9 @@ test('mail of the dashboard is sent once, in plain text, and nothing of it is ke
   expect(received).toHaveLength(1)
   expect(received[0]?.to).toEqual(['ada@example.com'])
   expect(received[0]?.content).toContain('token-value')
-  expect(received[0]?.content).toMatch(/^Content-Type: text\/plain/m)
+  expect(received[0]?.content).toMatch(
+    /^Content-Type: multipart\/alternative[\s\S]*^Content-Type: text\/plain[\s\S]*^Content-Type: text\/html/m,
+  )
   expect(received[0]?.content).toMatch(/^From: Shopwire <store@example.com>/m)
   expect([await mails(), await jobs()]).toEqual([[], []])
   expect(logged).toContain('a mail was sent')
