@@ -5,10 +5,13 @@ import { SMTPServer } from 'smtp-server'
 import { openKeptLines } from './kept-lines.ts'
 
 export interface ReceivedMail {
+  /** Ours; a mail that is sent again has the same. */
+  readonly id: string
   readonly at: string
   readonly to: string
   readonly subject: string
   readonly text: string
+  readonly html: string
 }
 
 export interface MailInbox {
@@ -32,9 +35,11 @@ export async function startMailInbox(file: string, onMail: () => void): Promise<
   async function keep(stream: AsyncIterable<Buffer>): Promise<void> {
     const chunks: Buffer[] = []
     for await (const chunk of stream) chunks.push(chunk)
-    const { to = [], subject = '', text = '' } = await PostalMime.parse(Buffer.concat(chunks))
+    const mail = await PostalMime.parse(Buffer.concat(chunks))
+    const { to = [], subject = '', text = '', html = '' } = mail
+    const id = mail.headers.find(({ key }) => key === 'x-shopwire-mail')?.value ?? ''
     const at = new Date().toISOString()
-    await mails.add({ at, to: to.map(({ address }) => address).join(', '), subject, text })
+    await mails.add({ id, at, to: to.map(({ address }) => address).join(', '), subject, text, html })
     onMail()
   }
   server.listen(0, '127.0.0.1')

@@ -17,6 +17,8 @@ code, pre { font: 13px/1.5 ui-monospace, monospace; }
 .code { white-space: nowrap; font-size: 16px; letter-spacing: .1em; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: 0; padding: 12px 16px; border-radius: 8px; background: color-mix(in srgb, currentColor 6%, transparent); }
 article { padding-bottom: 16px; border-bottom: 1px solid color-mix(in srgb, currentColor 12%, transparent); }
+iframe { box-sizing: border-box; width: 100%; height: 480px; border: 1px solid color-mix(in srgb, currentColor 12%, transparent); border-radius: 8px; }
+summary { cursor: pointer; }
 button { font: inherit; white-space: nowrap; padding: 4px 14px; border-radius: 6px; border: 1px solid currentColor; background: none; color: inherit; cursor: pointer; }
 .ok { color: light-dark(#1a7446, #5fc48c); font-size: 13px; }
 .bad { color: light-dark(#b3261e, #ff8f80); font-size: 13px; }

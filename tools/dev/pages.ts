@@ -39,11 +39,14 @@ export interface Pages {
 
 const HEADERS = {
   'content-security-policy':
-    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self' http://localhost:*; base-uri 'none'; frame-ancestors 'none'",
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; frame-src 'self'; form-action 'self' http://localhost:*; base-uri 'none'; frame-ancestors 'none'",
   'cache-control': 'no-store',
   // With none at all, browsers name no origin in a form's request either.
   'referrer-policy': 'same-origin',
 }
+/** A mail may be of anything: it has its styles, and its links open in a tab of their own. */
+const MAIL_POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'; sandbox allow-popups allow-popups-to-escape-sandbox"
 const FORM_BYTES_MAX = 2_000
 const STATUS_FILE = /^\/status\/(index\.html|status\.css|status\.json|feed\.xml)$/
 const STATUS_TYPES: Readonly<Record<string, string>> = {
@@ -72,6 +75,8 @@ export async function startPages(options: PagesOptions): Promise<Pages> {
     const send = (type: string, body: string) =>
       void response.writeHead(200, { ...HEADERS, 'content-type': `${type}; charset=utf-8` }).end(body)
     if (request.method === 'POST' && path === '/sign-in') return signIn(request, response)
+    const mail = options.mails().find(({ id }) => path === `/mail/${id}`)
+    if (mail) return sendMail(mail, response)
     switch (path) {
       case '/':
         return send('text/html', page('Development store', 'start', startPage(options)))
@@ -94,6 +99,12 @@ export async function startPages(options: PagesOptions): Promise<Pages> {
         }
         return void response.writeHead(404, HEADERS).end('There is no such page.')
     }
+  }
+
+  function sendMail({ html }: ReceivedMail, response: ServerResponse): void {
+    const headers = { ...HEADERS, 'content-security-policy': MAIL_POLICY }
+    response.writeHead(200, { ...headers, 'content-type': 'text/html; charset=utf-8' })
+    response.end(html.replace('<head>', '<head><base target="_blank">'))
   }
 
   async function signIn(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -154,8 +165,10 @@ function mailPage(mails: readonly ReceivedMail[]): string {
     return '<p>No mail yet. Invite somebody, or ask for a new password, and it appears here.</p>'
   return mails
     .map(
-      ({ at, to, subject, text }) => `<article><h2>${escaped(subject)}</h2>
-        <p class="meta">to ${escaped(to)} · ${time(at)}</p><pre>${linked(text)}</pre></article>`,
+      ({ id, at, to, subject, text }) => `<article><h2>${escaped(subject)}</h2>
+        <p class="meta">to ${escaped(to)} · ${time(at)} · <a href="/mail/${escaped(id)}">on its own</a></p>
+        <iframe src="/mail/${escaped(id)}" title="${escaped(subject)}" loading="lazy"></iframe>
+        <details><summary>As plain text</summary><pre>${linked(text)}</pre></details></article>`,
     )
     .join('')
 }
