@@ -21,4 +21,10 @@ export const Cents = Type.Integer({ minimum: 0 })
 
 export const Count = Type.Integer({ minimum: 0 })
 
+/** One to `most` ids in one text, with commas between them, for a query. `pattern` is that of one id. */
+export const idsText = (pattern: string, most: number) => {
+  const id = pattern.replace(/^\^|\$$/g, '')
+  return Type.String({ pattern: `^${id}(,${id}){0,${most - 1}}$` })
+}
+
 export const Currency = Type.Literal('USD')

@@ -39,6 +39,7 @@ export interface ForeignThings {
 const ORDER_ID = `ord_${'0'.repeat(26)}`
 const EVENT_ID = `evt_${'0'.repeat(26)}`
 const ITEM_ID = '1144058340327047001'
+const ATTEMPT = '7d3c1f6e-2a4b-4c8d-9e0f-1a2b3c4d5e6f'
 const DAY = { from: '2026-01-01T00:00:00.000Z', to: '2026-01-02T00:00:00.000Z' }
 const EMAIL = 'new@example.com'
 const PASSWORD = 'a long enough password'
@@ -143,7 +144,7 @@ export const routeExamples: Readonly<Record<DashboardRouteName, RouteExample>> =
   listTopUps: { foreignSearches: ({ top_up_id }) => [{ before: top_up_id }] },
   getTopUp: { id: 'top_1', foreign: ({ top_up_id }) => ({ id: top_up_id }) },
   startTopUp: {
-    body: { provider: 'bank', amount_cents: 10_000, attempt: '7d3c1f6e-2a4b-4c8d-9e0f-1a2b3c4d5e6f' },
+    body: { provider: 'bank', amount_cents: 10_000, attempt: ATTEMPT },
   },
   getHome: {},
   getStore: {},
@@ -161,7 +162,7 @@ export const routeExamples: Readonly<Record<DashboardRouteName, RouteExample>> =
   },
   listOrders: { foreignSearches: (other) => [...orderSearches(other), { before: other.order_id }] },
   sumOrders: { foreignSearches: orderSearches },
-  exportOrders: { foreignSearches: orderSearches },
+  exportOrders: { foreignSearches: (other) => [...orderSearches(other), { ids: other.order_id }] },
   getOrder: { id: ORDER_ID, foreign: ({ order_id }) => ({ id: order_id }) },
   revealLink: {
     body: { order_id: ORDER_ID, n: 1 },
@@ -179,8 +180,15 @@ export const routeExamples: Readonly<Record<DashboardRouteName, RouteExample>> =
       { before: `${event_id}.${endpoint_id}` },
     ],
   },
+  exportDeliveries: {
+    foreignSearches: ({ order_id, event_id }) => [{ order_id }, { ids: event_id }],
+  },
   getDelivery: { id: EVENT_ID, foreign: ({ event_id }) => ({ id: event_id }) },
   resendEvent: { body: { event_id: EVENT_ID }, foreign: ({ event_id }) => ({ body: { event_id } }) },
+  resendEvents: {
+    body: { event_ids: [EVENT_ID], attempt: ATTEMPT },
+    foreign: ({ event_id }) => ({ body: { event_ids: [event_id], attempt: ATTEMPT } }),
+  },
   previewRecover: { query: DAY },
   recoverEvents: { body: DAY },
   getWebhook: {},

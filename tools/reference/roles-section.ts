@@ -7,16 +7,17 @@ type NameOf<Method extends string> = Extract<OfMembers, { readonly method: Metho
 
 /** What an action does, in a few words. One without words here does not compile. */
 const ACTIONS: Readonly<Record<NameOf<'POST'>, string>> = {
-  quoteCart: 'Calculate what a cart costs',
+  quoteCart: 'Quote a cart',
   resendEvent: 'Send an event again',
-  recoverEvents: 'Send all events again that were never accepted',
+  resendEvents: 'Send selected ones again',
+  recoverEvents: 'Send all again that were never accepted',
   createKey: 'Create an API key',
   renameKey: 'Rename an API key',
   rotateKey: 'Rotate an API key',
   revokeKey: 'Revoke an API key',
   setBalanceAlert: 'Set the balance alert',
-  addAlertAddress: 'Ask an address outside the team to confirm for balance alerts',
-  removeAlertAddress: 'Remove an address from the balance alerts',
+  addAlertAddress: 'Add an address to the balance alerts',
+  removeAlertAddress: 'Remove one from them',
   startTopUp: 'Start a top-up',
   revealLink: 'Reveal a gift link',
   invite: 'Invite a person',

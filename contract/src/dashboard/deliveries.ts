@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { EVENT_ID_PATTERN, ORDER_ID_PATTERN } from '../ids.ts'
-import { Count, closed, DateTime, nullable } from '../shapes.ts'
+import { Count, closed, DateTime, idsText, nullable } from '../shapes.ts'
+import { SELECTED_MAX } from './orders.ts'
 import { builders, roles } from './roles.ts'
 import type { DashboardRoute } from './route.ts'
 import { webhookEventNames } from './webhook.ts'
@@ -25,6 +26,8 @@ export type CodeClass = (typeof codeClasses)[number]
 
 export const DELIVERIES_LIMIT_MAX = 100
 export const DELIVERIES_LIMIT_DEFAULT = 50
+/** Rows of one CSV file. */
+export const DELIVERY_EXPORT_MAX = 100_000
 /** Of the period that one recovery covers, and of the events that it sends. */
 export const RECOVER_DAYS_MAX = 7
 export const RECOVER_EVENTS_MAX = 10_000
@@ -121,6 +124,10 @@ export const DeliveryPage = closed({
 })
 export type DeliveryPage = Static<typeof DeliveryPage>
 
+/** What became of one of several events that were to be sent again. `already_queued`: an attempt of it is due or planned anyway. */
+export const resendOutcomes = ['resent', 'already_queued', 'not_found'] as const
+export type ResendOutcome = (typeof resendOutcomes)[number]
+
 /** Both, or neither for everything that was given up. */
 const Range = closed({ from: Type.Optional(DateTime), to: Type.Optional(DateTime) })
 
@@ -138,6 +145,17 @@ const Recoverable = closed({
   ),
 })
 
+const filters = {
+  state: Type.Optional(State),
+  type: Type.Optional(EventType),
+  code: Type.Optional(Type.Enum(codeClasses, { type: 'string' })),
+  order_id: Type.Optional(Type.String({ pattern: ORDER_ID_PATTERN })),
+  from: Type.Optional(DateTime),
+  to: Type.Optional(DateTime),
+}
+export const DeliveryFilters = closed(filters)
+export type DeliveryFilters = Static<typeof DeliveryFilters>
+
 export const deliveriesRoutes = [
   {
     name: 'deliveryHours',
@@ -153,12 +171,7 @@ export const deliveriesRoutes = [
     path: '/api/deliveries',
     access: roles,
     query: closed({
-      state: Type.Optional(State),
-      type: Type.Optional(EventType),
-      code: Type.Optional(Type.Enum(codeClasses, { type: 'string' })),
-      order_id: Type.Optional(Type.String({ pattern: ORDER_ID_PATTERN })),
-      from: Type.Optional(DateTime),
-      to: Type.Optional(DateTime),
+      ...filters,
       before: Type.Optional(Cursor),
       after: Type.Optional(Cursor),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: DELIVERIES_LIMIT_MAX })),
@@ -169,6 +182,16 @@ export const deliveriesRoutes = [
       previous: nullable(Cursor),
     }),
   },
+  {
+    name: 'exportDeliveries',
+    method: 'GET',
+    path: '/api/deliveries.csv',
+    access: roles,
+    /** `ids` are of events: only those of the deliveries that pass the filters. */
+    query: closed({ ...filters, ids: Type.Optional(idsText(EVENT_ID_PATTERN, SELECTED_MAX)) }),
+    reply: null,
+    download: 'text/csv',
+  },
   { name: 'getDelivery', method: 'GET', path: '/api/deliveries/{id}', access: roles, reply: DeliveryPage },
   {
     name: 'resendEvent',
@@ -177,6 +200,23 @@ export const deliveriesRoutes = [
     access: builders,
     body: closed({ event_id: EventId }),
     reply: closed({ event_id: EventId }),
+  },
+  {
+    name: 'resendEvents',
+    method: 'POST',
+    path: '/api/deliveries/resend-several',
+    access: builders,
+    body: closed({
+      event_ids: Type.Array(EventId, { minItems: 1, maxItems: SELECTED_MAX, uniqueItems: true }),
+      /** Made when the dialog asks. A repeat is answered like the first one and sends nothing. */
+      attempt: Type.String({ pattern: '^[0-9a-f-]{36}$' }),
+    }),
+    /** In the order of the request. */
+    reply: closed({
+      results: Type.Array(
+        closed({ event_id: EventId, outcome: Type.Enum(resendOutcomes, { type: 'string' }) }),
+      ),
+    }),
   },
   {
     name: 'previewRecover',

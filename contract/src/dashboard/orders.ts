@@ -3,11 +3,13 @@ import { itemTypes } from '../catalogue.ts'
 import { ORDER_ID_PATTERN } from '../ids.ts'
 import { ITEM_ID_LENGTH_MAX, QTY_MAX, QTY_MIN } from '../limits.ts'
 import { orderStatuses } from '../order.ts'
-import { Cents, Count, closed, DateTime, nullable } from '../shapes.ts'
+import { Cents, Count, closed, DateTime, idsText, nullable } from '../shapes.ts'
 import { builders, roles } from './roles.ts'
 import type { DashboardRoute } from './route.ts'
 
 export const ORDER_ROWS_MAX = 100
+/** Rows of a list that are selected together. */
+export const SELECTED_MAX = 100
 export const ORDER_ROWS_DEFAULT = 25
 /** Rows of one CSV file. */
 export const ORDER_EXPORT_MAX = 100_000
@@ -34,6 +36,13 @@ const filters = {
 
 export const OrderFilters = closed(filters)
 export type OrderFilters = Static<typeof OrderFilters>
+
+/** With `ids`, only those of the orders that pass the filters. */
+export const OrdersExportQuery = closed({
+  ...filters,
+  ids: Type.Optional(idsText(ORDER_ID_PATTERN, SELECTED_MAX)),
+})
+export type OrdersExportQuery = Static<typeof OrdersExportQuery>
 
 export const OrdersListQuery = closed({
   ...filters,
@@ -261,7 +270,7 @@ export const orderRoutes = [
     method: 'GET',
     path: '/api/orders.csv',
     access: roles,
-    query: OrderFilters,
+    query: OrdersExportQuery,
     reply: null,
     download: 'text/csv',
   },

@@ -1,7 +1,7 @@
 import type { WebhookEventName } from '@shopwire/contract'
 import { type Queryable, sql, type Tx } from '../platform/database/db.ts'
 import { refuse } from '../platform/trouble.ts'
-import { lockEndpoint } from './queries.ts'
+import { keepEndpoint, lockEndpoint } from './queries.ts'
 import { noEndpoint, queueAgain } from './recover.ts'
 
 /** The delivery of one event to one endpoint. Never contains the body. */
@@ -68,5 +68,30 @@ export async function resendEvent(
   const endpoint = await lockEndpoint(tx, account_id)
   if (!endpoint) throw noEndpoint(account_id)
   // Retention may have removed it meanwhile.
-  if ((await queueAgain(tx, endpoint, [event_id], nowMs, { isOnlyLost: false })) === 0) throw missing()
+  if ((await queueAgain(tx, endpoint, [event_id], nowMs, [])).length === 0) throw missing()
+}
+
+/** What became of events that were to be sent again; of those that are queued, an attempt is due or planned anyway. */
+export type ResentEvents = Readonly<Record<'resent' | 'already_queued' | 'not_found', readonly string[]>>
+
+/** Sends several events again, accepted or not, oldest first: the same ids and bytes, to the current endpoint, which cannot end meanwhile. */
+export async function resendEvents(
+  tx: Tx,
+  account_id: string,
+  event_ids: readonly string[],
+  nowMs: number,
+): Promise<ResentEvents> {
+  const endpoint = await keepEndpoint(tx, account_id)
+  if (!endpoint) throw noEndpoint(account_id)
+  const resent = await queueAgain(tx, { account_id, id: endpoint.id }, event_ids, nowMs, ['pending'])
+  const rest = event_ids.filter((id) => !resent.includes(id))
+  const queued = await tx.many<{ event_id: string }>(sql`
+    select event_id
+      from deliveries
+     where account_id = ${account_id}
+       and endpoint_id = ${endpoint.id}
+       and event_id = any(${rest})
+     order by event_id`)
+  const already_queued = queued.map(({ event_id }) => event_id)
+  return { resent, already_queued, not_found: rest.filter((id) => !already_queued.includes(id)) }
 }

@@ -27,6 +27,7 @@ export interface DeliveryFilter {
   /** Every other error, for the remaining class. */
   readonly errorsNot?: readonly string[]
   readonly order_id?: string
+  readonly event_ids?: readonly string[]
   readonly from?: Date
   readonly until?: Date
 }
@@ -128,7 +129,7 @@ const errorConditions = ({ errors, errorsNot }: DeliveryFilter, value: Value): s
 
 /** On the table that the list is read from. */
 function placeConditions(
-  { from, until }: DeliveryFilter,
+  { event_ids, from, until }: DeliveryFilter,
   place: DeliveryFrom,
   id: 'e.id' | 'd.event_id',
   value: Value,
@@ -136,6 +137,7 @@ function placeConditions(
   const at = placeOf(place)
   const compare = 'before' in place ? '<' : '>'
   return [
+    ...(event_ids === undefined ? [] : [`${id} = any(${value(event_ids)})`]),
     ...(from === undefined ? [] : [`${id} >= ${value(idFloor('evt', from.getTime()))}`]),
     ...(until === undefined ? [] : [`${id} < ${value(idFloor('evt', until.getTime()))}`]),
     ...(at === undefined

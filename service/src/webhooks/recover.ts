@@ -4,6 +4,7 @@ import { wakeJob } from '../platform/jobs/jobs.ts'
 import { idFloor } from '../platform/text/ids.ts'
 import { type Refusal, refuse } from '../platform/trouble.ts'
 import { DELIVER_QUEUE } from './deliver-queue.ts'
+import type { DeliveryState } from './delivery-search.ts'
 import { keepEndpoint } from './queries.ts'
 
 /** Events of a period that no endpoint accepted, and how many deliveries sending them to the current endpoint would make. */
@@ -163,23 +164,24 @@ export async function recoverEvents(
     statement(`${LOST} select l.id from lost l order by l.id limit $7`, [...values, limit]),
   )
   const ids = lost.map(({ id }) => id)
-  return queueAgain(tx, { account_id, id: endpoint.id }, ids, nowMs, { isOnlyLost: true })
+  const queued = await queueAgain(tx, { account_id, id: endpoint.id }, ids, nowMs, ['delivered', 'pending'])
+  return queued.length
 }
 
 /** Of a recovered period, so that new events are sent in between and a receiver that is back is not flooded. */
 const RECOVERED_PER_S = 20
 
 /**
- * An existing delivery starts a new round; a missing one is created. Returns how many of the events exist and, of a recovered period,
- * were not accepted or queued meanwhile.
+ * An existing delivery starts a new round, unless its state is one of `but`; a missing one is created. Returns the events that are queued
+ * now by this.
  */
 export async function queueAgain(
   tx: Tx,
   { account_id, id }: { readonly account_id: string; readonly id: string },
   event_ids: readonly string[],
   nowMs: number,
-  { isOnlyLost }: { readonly isOnlyLost: boolean },
-): Promise<number> {
+  but: readonly DeliveryState[],
+): Promise<readonly string[]> {
   const now = new Date(nowMs)
   // Events are locked before their deliveries, in the order that retention uses.
   const kept = await tx.many<{ id: string }>(sql`
@@ -190,7 +192,7 @@ export async function queueAgain(
      order by e.id
        for key share of e`)
   // The condition is checked on the row as it is once it is locked: two recoveries at once send an event once.
-  const queued = await tx.run(sql`
+  const queued = await tx.many<{ event_id: string }>(sql`
     insert into deliveries as d (account_id, endpoint_id, event_id, created_at, next_at)
     select ${account_id}, ${id}, event_id, ${now}::timestamptz,
            ${now}::timestamptz + (place - 1) / ${RECOVERED_PER_S} * interval '1 second'
@@ -199,9 +201,10 @@ export async function queueAgain(
         on conflict (account_id, event_id, endpoint_id) do update
        set state = 'pending', round = d.round + 1, attempts = 0, done_at = null, last_error = null,
            created_at = excluded.created_at, next_at = excluded.next_at
-     where not (${isOnlyLost} and d.state in ('delivered', 'pending'))`)
-  if (queued > 0) await wakeJob(tx, account_id, DELIVER_QUEUE, id)
-  return queued
+     where d.state <> all(${but})
+    returning event_id`)
+  if (queued.length > 0) await wakeJob(tx, account_id, DELIVER_QUEUE, id)
+  return queued.map(({ event_id }) => event_id)
 }
 
 export function noEndpoint(account_id: string): Refusal {

@@ -1,10 +1,12 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import type { PublicReceiver } from '@shopwire/test-kit/receivers/webhook-receiver'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { deliveriesArea } from '../../src/dashboard/webhooks/deliveries.ts'
+import { deliveriesCsv } from '../../src/dashboard/webhooks/deliveries-csv.ts'
 import { sql } from '../../src/platform/database/db.ts'
 import { newId } from '../../src/platform/text/ids.ts'
 import { Refusal } from '../../src/platform/trouble.ts'
+import { textOf } from '../../testing/dashboard-shop.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
 import { callAs, memberAct, memberOf } from '../../testing/member.ts'
 import { openShop, type Shop, type TestKey } from '../../testing/shop.ts'
@@ -59,6 +61,12 @@ async function openAccount({ withEndpoint = true } = {}) {
     one: (id: string) => callAs(member, area.getDelivery, { id }),
     bars: (range: '24h' | '7d') => callAs(member, area.deliveryHours, { query: { range } }),
     resend: (event_id: string) => callAs(member, area.resendEvent, { body: { event_id } }),
+    resendSeveral: (event_ids: readonly string[], attempt: string = randomUUID()) =>
+      callAs(member, area.resendEvents, { body: { event_ids, attempt } }),
+    csv: async (query: object) => {
+      const { content } = await callAs(member, area.exportDeliveries, { query })
+      return (await textOf(content)).trim().split('\r\n')
+    },
     preview: (query: Period = lastDay()) => callAs(member, area.previewRecover, { query }),
     recover: (body: Period = lastDay()) => callAs(member, area.recoverEvents, { body }),
     async buy() {
@@ -294,6 +302,103 @@ describe('one delivery', () => {
       sql`select action, target from audit_log where account_id = ${account_id}`,
     )
     expect(audit).toEqual([{ action: 'webhook.resend', target: id }])
+  })
+})
+
+describe('several events sent again', () => {
+  test('each once, with what became of it in the order asked, and one audit row with the count and the ids', async () => {
+    const { account_id, list, buy, resendSeveral } = await openAccount()
+    await buy()
+    await buy()
+    await settled(account_id, 'delivered', 2)
+    refuses(503)
+    await buy()
+    await expect.poll(async () => (await list({ code: '5xx' })).deliveries.length).toBe(1)
+    const [waiting, second, first] = (await list()).deliveries.map(({ event_id }) => event_id) as string[]
+    const unknown = newId('evt', Date.now())
+    receiver.answersWith(204)
+    receiver.arrivals.length = 0
+    const asked = [second, unknown, waiting, first] as string[]
+    expect((await resendSeveral(asked)).results).toEqual([
+      { event_id: second, outcome: 'resent' },
+      { event_id: unknown, outcome: 'not_found' },
+      { event_id: waiting, outcome: 'already_queued' },
+      { event_id: first, outcome: 'resent' },
+    ])
+    await settled(account_id, 'delivered', 2)
+    expect(receiver.arrivals.map(({ id }) => id).sort()).toEqual([first, second])
+    const audit = await shop.database.owner.many<{ action: string; target: string; details: object }>(
+      sql`select action, target, details from audit_log where account_id = ${account_id}`,
+    )
+    expect(audit).toMatchObject([
+      {
+        action: 'webhook.resend_several',
+        target: 'webhook',
+        details: {
+          after: { events: 2, resent: [first, second], already_queued: [waiting], not_found: [unknown] },
+        },
+      },
+    ])
+  })
+
+  test('the same request twice, also at the same time, sends once and gets the same answer; with other events it is refused', async () => {
+    const { account_id, list, buy, resendSeveral } = await openAccount()
+    await buy()
+    await buy()
+    await settled(account_id, 'delivered', 2)
+    const [second, first] = (await list()).deliveries.map(({ event_id }) => event_id) as [string, string]
+    const attempt = randomUUID()
+    const answers = await Promise.all([1, 2, 3].map(() => resendSeveral([first], attempt)))
+    await settled(account_id, 'delivered', 2)
+    answers.push(await resendSeveral([first], attempt))
+    for (const { results } of answers) expect(results).toEqual([{ event_id: first, outcome: 'resent' }])
+    expect((await list()).deliveries.map(({ event_id, round }) => [event_id, round])).toEqual([
+      [second, 1],
+      [first, 2],
+    ])
+    expect(await refusalOf(resendSeveral([second], attempt))).toBe('conflict')
+  })
+
+  test('of another account are not found, and nothing of it is sent; without an endpoint nothing is', async () => {
+    const mine = await openAccount()
+    const theirs = await openAccount()
+    await mine.buy()
+    await theirs.buy()
+    await settled(theirs.account_id, 'delivered', 1)
+    await settled(mine.account_id, 'delivered', 1)
+    const idOf = async ({ list }: typeof mine) => (await list()).deliveries[0]?.event_id ?? ''
+    const [own, other] = [await idOf(mine), await idOf(theirs)]
+    expect((await mine.resendSeveral([other, own])).results).toEqual([
+      { event_id: other, outcome: 'not_found' },
+      { event_id: own, outcome: 'resent' },
+    ])
+    expect(await refusalOf(mine.resendSeveral([other]))).toBe('not_found')
+    expect((await theirs.list()).deliveries).toMatchObject([{ state: 'accepted', round: 1 }])
+    await configure(mine.key, null)
+    expect(await refusalOf(mine.resendSeveral([own]))).toBe('webhook_not_configured')
+  })
+})
+
+describe('the file', () => {
+  test('has the filtered deliveries, or of them those that were selected, newest first, and says when it is full', async () => {
+    const { account_id, csv, list, buy, sendTest } = await openAccount()
+    await buy()
+    await buy()
+    await sendTest()
+    await settled(account_id, 'delivered', 3)
+    const [tested, second, first] = (await list()).deliveries.map(({ event_id }) => event_id) as string[]
+    const idsIn = (lines: readonly string[]) => lines.slice(1).map((line) => line.split(',')[0])
+    expect((await csv({}))[0]).toBe(
+      'event_id,type,order_id,created_at,state,attempts,round,last_status,last_error,last_ms,next_at,endpoint_id',
+    )
+    expect(idsIn(await csv({}))).toEqual([tested, second, first])
+    expect(idsIn(await csv({ type: 'test' }))).toEqual([tested])
+    expect(idsIn(await csv({ ids: `${first},${tested}` }))).toEqual([tested, first])
+    expect(idsIn(await csv({ ids: `${first},${tested}`, type: 'order.accepted' }))).toEqual([first])
+    const { dashboard } = shop.database
+    const full = (await textOf(deliveriesCsv(dashboard, account_id, {}, 2))).trim().split('\r\n')
+    expect(full).toHaveLength(4)
+    expect(full.at(-1)).toMatch(/newest 2 deliveries/)
   })
 })
 

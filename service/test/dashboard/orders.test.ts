@@ -192,6 +192,28 @@ describe('the export', () => {
     expect(rest).toEqual([''])
   })
 
+  test('of selected orders has those that pass the filters, and none of another account', async () => {
+    const { account_id, key } = await openAccount(shop)
+    const other = await openAccount(shop)
+    const [first, second, third] = [
+      await buy(shop, key, [{ id: manual }]),
+      await buy(shop, key, [{ id: wing }]),
+      await buy(shop, key, [{ id: manual }]),
+    ].map(({ body }) => body.id) as [string, string, string]
+    const foreign = (await buy(shop, other.key, [{ id: manual }])).body.id
+    const idsOf = async (query: object) => {
+      const { content } = await areas.call(account_id, 'exportOrders', { query })
+      return (await textOf(content))
+        .trim()
+        .split('\r\n')
+        .slice(1)
+        .map((line) => line.split(',')[0])
+    }
+    expect(await idsOf({ ids: [first, third, foreign].join() })).toEqual([third, first])
+    expect(await idsOf({ ids: [first, second].join(), item_id: wing })).toEqual([second])
+    expect(await idsOf({ ids: foreign })).toEqual([])
+  })
+
   test('an idempotency key that begins like a formula is written as text', async () => {
     const { account_id, key } = await openAccount(shop)
     await buy(shop, key, [{ id: manual }], '-2.3:cmd.exe')

@@ -43,6 +43,8 @@ export function idEndIn(q: string): string | undefined {
 export interface Wanted extends Omit<OrderFilters, 'q'> {
   readonly exact_id?: string
   readonly id_end?: string
+  /** Of these only. */
+  readonly ids?: readonly string[]
 }
 
 /** What a search text refers to in this account; undefined when nothing can match. */
@@ -195,7 +197,7 @@ function parts(account_id: string, wanted: Wanted, { before, after }: From, look
   const max = lookedAtMax(wanted, lookedAtMost)
   const values: unknown[] = [account_id]
   const param = (value: unknown) => `$${values.push(value)}`
-  const { status, from, to, min_cents, max_cents, key_id, item_id, exact_id, id_end } = wanted
+  const { status, from, to, min_cents, max_cents, key_id, item_id, exact_id, id_end, ids: only } = wanted
   const range = ['account_id = $1']
   if (before !== undefined) range.push(`id < ${param(before)}`)
   if (after !== undefined) range.push(`id > ${param(after)}`)
@@ -203,6 +205,7 @@ function parts(account_id: string, wanted: Wanted, { before, after }: From, look
   if (to !== undefined) range.push(`id < ${param(idFloor('ord', Date.parse(to)))}`)
   if (status === 'cancelled') range.push('cancelled_at is not null')
   if (exact_id !== undefined) range.push(`id = ${param(exact_id)}`)
+  if (only !== undefined) range.push(`id = any(${param(only)})`)
   const rangeValues = [...values]
   const passes = ['true']
   if (status === 'delivered') passes.push(`o.status = 'delivered'`)

@@ -1,5 +1,5 @@
 import { type CsvCell, csvText } from '@shopwire/contract/csv'
-import { ORDER_EXPORT_MAX, type OrderFilters } from '@shopwire/contract/dashboard'
+import { ORDER_EXPORT_MAX, type OrdersExportQuery } from '@shopwire/contract/dashboard'
 import { inAccount } from '../../platform/database/account-scope.ts'
 import type { Db } from '../../platform/database/db.ts'
 import { timeInId } from '../../platform/text/ids.ts'
@@ -27,12 +27,13 @@ const COLUMNS = [
 export async function* ordersCsv(
   db: Db,
   account_id: string,
-  filters: OrderFilters,
+  { ids, ...filters }: OrdersExportQuery,
   rowsMax = ORDER_EXPORT_MAX,
 ): AsyncGenerator<string> {
   yield csvText([COLUMNS])
-  const wanted = await inAccount(db, account_id, (tx) => resolveSearch(tx, account_id, filters))
-  if (!wanted) return
+  const found = await inAccount(db, account_id, (tx) => resolveSearch(tx, account_id, filters))
+  if (!found) return
+  const wanted = ids === undefined ? found : { ...found, ids: ids.split(',') }
   let before: string | undefined
   let written = 0
   for (;;) {

@@ -1,6 +1,9 @@
 import type { WebhookEventName } from '@shopwire/contract'
 import { type Queryable, sql } from '../../platform/database/db.ts'
+import { idFloor } from '../../platform/text/ids.ts'
+import type { ResentEvents } from '../../webhooks/delivery-log.ts'
 import type { DeliveryState } from '../../webhooks/delivery-search.ts'
+import type { Member } from '../member.ts'
 
 export interface EventRow {
   readonly id: string
@@ -67,3 +70,27 @@ export const selectAttempts = (db: Queryable, account_id: string, event_id: stri
        and event_id = ${event_id}
      order by started_at desc, round desc, n desc
      limit ${limit}`)
+
+export const RESEND_SEVERAL_ACTION = 'webhook.resend_several'
+/** A request is repeated within seconds, when its answer was lost. */
+const REPEATED_WITHIN_MS = 86_400_000
+
+/** What the same request of this person did before, as its audit row says. */
+export const selectResent = (
+  db: Queryable,
+  { account_id, person_id }: Pick<Member, 'account_id' | 'person_id'>,
+  attempt: string,
+  nowMs: number,
+) =>
+  db.maybeOne<ResentEvents>(sql`
+    select array(select jsonb_array_elements_text(details -> 'after' -> 'resent')) as resent,
+           array(select jsonb_array_elements_text(details -> 'after' -> 'already_queued')) as already_queued,
+           array(select jsonb_array_elements_text(details -> 'after' -> 'not_found')) as not_found
+      from audit_log
+     where account_id = ${account_id}
+       and id > ${idFloor('aud', nowMs - REPEATED_WITHIN_MS)}
+       and actor = ${`person:${person_id}`}
+       and action = ${RESEND_SEVERAL_ACTION}
+       and details -> 'after' ->> 'attempt' = ${attempt}
+     order by id
+     limit 1`)

@@ -1,11 +1,13 @@
 import {
   type CodeClass,
   DELIVERIES_LIMIT_DEFAULT,
-  type DeliveryRow,
+  type DeliveryFilters,
   type DeliveryState,
   type deliveriesRoutes,
   RECOVER_DAYS_MAX,
   RECOVER_EVENTS_MAX,
+  type ResendOutcome,
+  resendOutcomes,
 } from '@shopwire/contract/dashboard'
 import { LRUCache } from 'lru-cache'
 import { inAccount } from '../../platform/database/account-scope.ts'
@@ -13,7 +15,7 @@ import type { Db } from '../../platform/database/db.ts'
 import type { Keyring } from '../../platform/encryption/encryption.ts'
 import { refuse } from '../../platform/trouble.ts'
 import type { OpensLinks } from '../../supply/gift-link.ts'
-import { resendEvent } from '../../webhooks/delivery-log.ts'
+import { type ResentEvents, resendEvent, resendEvents } from '../../webhooks/delivery-log.ts'
 import {
   countDeliveries,
   type DeliveryFilter,
@@ -24,7 +26,10 @@ import {
 import { countLost, type EventsToRecover, recoverEvents } from '../../webhooks/recover.ts'
 import type { MemberAct } from '../act.ts'
 import type { Area } from '../area.ts'
-import { readDelivery, SHOWN_STATES } from './delivery-page.ts'
+import { deliveriesCsv } from './deliveries-csv.ts'
+import { RESEND_SEVERAL_ACTION, selectResent } from './deliveries-queries.ts'
+import { readDelivery } from './delivery-page.ts'
+import { presentRow } from './delivery-rows.ts'
 
 export interface DeliveriesDeps {
   readonly db: Db
@@ -86,10 +91,17 @@ export const deliveriesArea = ({
       const [newest, oldest] = [rows[0], rows.at(-1)]
       const [isOlder, isNewer] = after === undefined ? [isMore, before !== undefined] : [true, isMore]
       return {
-        deliveries: rows.map(present),
+        deliveries: rows.map(presentRow),
         next: isOlder && oldest ? cursorOf(oldest) : null,
         previous: isNewer && newest ? cursorOf(newest) : null,
       }
+    },
+
+    async exportDeliveries({ member, query: { ids, ...query }, nowMs }) {
+      const filter = { ...filterOf(query), ...(ids !== undefined && { event_ids: ids.split(',') }) }
+      const day = new Date(nowMs).toISOString().slice(0, 10)
+      const content = deliveriesCsv(db, member.account_id, filter)
+      return { filename: `deliveries-${day}.csv`, content }
     },
 
     getDelivery: ({ member, id }) =>
@@ -99,6 +111,22 @@ export const deliveriesArea = ({
       act(member, 'webhook.resend', async (tx, nowMs) => {
         await resendEvent(tx, member.account_id, event_id, nowMs)
         return { result: { event_id }, target: event_id }
+      }),
+
+    resendEvents: ({ member, body: { event_ids, attempt } }) =>
+      act(member, RESEND_SEVERAL_ACTION, async (tx, nowMs) => {
+        const { account_id } = member
+        // Two at the same time: acts of one account run one after the other.
+        const before = await selectResent(tx, member, attempt, nowMs)
+        const done = before ?? (await resendEvents(tx, account_id, event_ids, nowMs))
+        if (done.not_found.length === event_ids.length)
+          throw refuse(
+            'not_found',
+            'The account has none of these events, or they are past the retention of events.',
+          )
+        const results = event_ids.map((event_id) => ({ event_id, outcome: outcomeOf(event_id, done) }))
+        const after = before ? { attempt, repeated: true } : { attempt, events: done.resent.length, ...done }
+        return { result: { results }, target: 'webhook', after }
       }),
 
     previewRecover: ({ member: { account_id }, query }) =>
@@ -125,6 +153,15 @@ export const deliveriesArea = ({
         return { result: { sent, remaining }, target: 'webhook', after: { ...body, sent, remaining } }
       }),
   }
+}
+
+function outcomeOf(event_id: string, done: ResentEvents): ResendOutcome {
+  const outcome = resendOutcomes.find((one) => done[one].includes(event_id))
+  if (outcome) return outcome
+  throw refuse(
+    'conflict',
+    'This request has sent other events before. Nothing was sent now; select the events again.',
+  )
 }
 
 const FRESH_BARS = 2
@@ -172,14 +209,7 @@ const ERRORS = {
   refused: ['blocked'],
 } as const satisfies Record<Exclude<CodeClass, '2xx' | 'other'>, readonly string[]>
 
-function filterOf(query: {
-  readonly state?: DeliveryState
-  readonly type?: FoundDelivery['type']
-  readonly code?: CodeClass
-  readonly order_id?: string
-  readonly from?: string
-  readonly to?: string
-}): DeliveryFilter {
+function filterOf(query: DeliveryFilters): DeliveryFilter {
   const { state, type, code, order_id, from, to } = query
   return {
     ...codeFilter(code, state && STATES[state]),
@@ -198,23 +228,6 @@ function codeFilter(code: CodeClass | undefined, state: FoundDelivery['state'] |
   return code === 'other'
     ? { states, errorsNot: Object.values(ERRORS).flat() }
     : { states, errors: ERRORS[code] }
-}
-
-function present(row: FoundDelivery): DeliveryRow {
-  return {
-    event_id: row.event_id,
-    endpoint_id: row.endpoint_id,
-    type: row.type,
-    order_id: row.order_id,
-    created_at: row.event_created_at.toISOString(),
-    state: SHOWN_STATES[row.state],
-    attempts: row.attempts,
-    round: row.round,
-    last_status: row.last_status,
-    last_error: row.last_error,
-    last_ms: row.last_ms === null ? null : Math.max(0, row.last_ms),
-    next_at: row.state === 'pending' ? row.next_at.toISOString() : null,
-  }
 }
 
 const cursorOf = ({ event_id, endpoint_id }: FoundDelivery) => `${event_id}.${endpoint_id}`
