@@ -37,12 +37,15 @@ export const WebhookTestResult = closed({ ok: Type.Literal(true), queued: Type.L
 export type WebhookTestResult = Static<typeof WebhookTestResult>
 
 const eventId = Type.String({ pattern: EVENT_ID_PATTERN })
+const message = Type.String({ minLength: 1 })
+/** In an example that somebody asked for, beside data that is not real. Left out of every other event. */
+const inExamples = { message: Type.Optional(message) }
 
 export const OrderAcceptedEvent = closed({
   id: eventId,
   event: Type.Literal('order.accepted'),
   created_at: DateTime,
-  data: closed({ order: Order }),
+  data: closed({ order: Order, ...inExamples }),
 })
 export type OrderAcceptedEvent = Static<typeof OrderAcceptedEvent>
 
@@ -51,7 +54,7 @@ export const OrderDeliveredEvent = closed({
   id: eventId,
   event: Type.Literal('order.delivered'),
   created_at: DateTime,
-  data: closed({ order: Order }),
+  data: closed({ order: Order, ...inExamples }),
 })
 export type OrderDeliveredEvent = Static<typeof OrderDeliveredEvent>
 
@@ -59,7 +62,7 @@ export const OrderCancelledEvent = closed({
   id: eventId,
   event: Type.Literal('order.cancelled'),
   created_at: DateTime,
-  data: closed({ order: Order }),
+  data: closed({ order: Order, ...inExamples }),
 })
 export type OrderCancelledEvent = Static<typeof OrderCancelledEvent>
 
@@ -68,7 +71,7 @@ export const CatalogueChangedEvent = closed({
   id: eventId,
   event: Type.Literal('catalogue.changed'),
   created_at: DateTime,
-  data: closed({ revision: Type.String({ minLength: 1 }), refresh: Type.Literal(true) }),
+  data: closed({ revision: Type.String({ minLength: 1 }), refresh: Type.Literal(true), ...inExamples }),
 })
 export type CatalogueChangedEvent = Static<typeof CatalogueChangedEvent>
 
@@ -76,7 +79,7 @@ export const TestEvent = closed({
   id: eventId,
   event: Type.Literal('test'),
   created_at: DateTime,
-  data: closed({ message: Type.String({ minLength: 1 }) }),
+  data: closed({ message }),
 })
 export type TestEvent = Static<typeof TestEvent>
 

@@ -26,10 +26,11 @@ export interface CatalogueChangedEvent {
   event: 'catalogue.changed'
   /** When it happened. */
   created_at: string
-  /** The newest revision. */
+  /** The newest revision. `message` is there only in an example that was sent from the dashboard: nothing in it is real. */
   data: {
     revision: string
     refresh: true
+    message?: string | undefined
   }
 }
 
@@ -99,9 +100,10 @@ export interface OrderAcceptedEvent {
   event: 'order.accepted'
   /** When it happened. */
   created_at: string
-  /** The paid order. */
+  /** The paid order. `message` is there only in an example that was sent from the dashboard: nothing in it is real. */
   data: {
     order: Order
+    message?: string | undefined
   }
 }
 
@@ -113,9 +115,10 @@ export interface OrderCancelledEvent {
   event: 'order.cancelled'
   /** When it happened. */
   created_at: string
-  /** The cancelled order. */
+  /** The cancelled order. `message` is there only in an example that was sent from the dashboard: nothing in it is real. */
   data: {
     order: Order
+    message?: string | undefined
   }
 }
 
@@ -127,9 +130,10 @@ export interface OrderDeliveredEvent {
   event: 'order.delivered'
   /** When it happened. */
   created_at: string
-  /** The delivered order, with its links. */
+  /** The delivered order, with its links. `message` is there only in an example that was sent from the dashboard: nothing in it is real. */
   data: {
     order: Order
+    message?: string | undefined
   }
 }
 

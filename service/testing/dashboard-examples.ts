@@ -194,6 +194,8 @@ export const routeExamples: Readonly<Record<DashboardRouteName, RouteExample>> =
   getWebhook: {},
   setWebhook: { body: { url: 'https://example.com/hooks' } },
   testWebhook: { body: {} },
+  listEventKinds: {},
+  sendExampleEvent: { body: { type: 'order.delivered' } },
   rotateSecret: { body: {} },
   endPreviousSecret: { body: {} },
 }

@@ -30,6 +30,7 @@ const ACTIONS: Readonly<Record<NameOf<'POST'>, string>> = {
   revokeToken: 'Revoke an own personal token',
   setWebhook: 'Set or remove the webhook URL',
   testWebhook: 'Send a test event',
+  sendExampleEvent: 'Send an example',
   rotateSecret: 'Rotate the webhook secret',
   endPreviousSecret: 'End the previous webhook secret early',
 }

@@ -13,6 +13,8 @@ export const webhookEventNames = [
   'test',
 ] as const
 
+const EventType = Type.Enum(webhookEventNames, { type: 'string' })
+
 /** How the endpoint does, in one word. */
 export const webhookStates = ['none', 'suspended', 'unused', 'healthy', 'retrying', 'failing'] as const
 
@@ -49,11 +51,23 @@ export const WebhookPage = closed({
   /** When each attempt is made at the earliest, in seconds after the event. */
   schedule_s: Type.Array(Count),
   /** The latest event of each type; absent ones have not happened. */
-  events_seen: Type.Array(
-    closed({ type: Type.Enum(webhookEventNames, { type: 'string' }), last_at: DateTime }),
-  ),
+  events_seen: Type.Array(closed({ type: EventType, last_at: DateTime })),
 })
 export type WebhookPage = Static<typeof WebhookPage>
+
+const JsonObject = Type.Record(Type.String(), Type.Unknown())
+
+/** One type of event: when it is sent, what it looks like, and what "Send this example" sends. */
+const EventKind = closed({
+  type: EventType,
+  summary: Type.String(),
+  description: Type.String(),
+  /** What a receiver does with it. */
+  yours: Type.String(),
+  /** JSON Schema, complete in itself. */
+  schema: JsonObject,
+  example: JsonObject,
+})
 
 /** `secret` is there once: when it was made. */
 const WebhookChanged = closed({ page: WebhookPage, secret: Type.Optional(Type.String({ minLength: 1 })) })
@@ -75,6 +89,21 @@ export const webhookRoutes = [
     path: '/api/webhook/test',
     access: builders,
     body: closed({}),
+    reply: closed({ event_id: Type.String({ pattern: EVENT_ID_PATTERN }) }),
+  },
+  {
+    name: 'listEventKinds',
+    method: 'GET',
+    path: '/api/event-kinds',
+    access: roles,
+    reply: closed({ kinds: Type.Array(EventKind) }),
+  },
+  {
+    name: 'sendExampleEvent',
+    method: 'POST',
+    path: '/api/webhook/send-example',
+    access: builders,
+    body: closed({ type: EventType }),
     reply: closed({ event_id: Type.String({ pattern: EVENT_ID_PATTERN }) }),
   },
   {

@@ -4,8 +4,9 @@ import { BODY_ARRIVAL_MS_MAX, BODY_BYTES_MAX, ORDER_TOTAL_CENTS_MAX } from '../l
 import type { SchemaName, schemas } from '../resources.ts'
 
 const at = '2026-11-14T23:46:40.000Z'
+const deliveredAt = '2026-11-14T23:46:41.250Z'
 const itemId = '123456789012345678'
-const eventId = 'evt_01k9zq3v7m8n4p2r6s0t5w1x9y'
+const eventId = (n: number) => `evt_01k9zq3v7m8n4p2r6s0t5w1x9${n}`
 
 const Item: Of<'Item'> = {
   id: itemId,
@@ -43,7 +44,7 @@ const OrderSummary: Of<'OrderSummary'> = {
 
 const Order: Of<'Order'> = {
   ...OrderSummary,
-  delivered_at: '2026-11-14T23:46:41.250Z',
+  delivered_at: deliveredAt,
   lines: [OrderLine],
   links: ['https://gift.example/1', 'https://gift.example/2'],
 }
@@ -62,35 +63,40 @@ const WebhookHealth: Of<'WebhookHealth'> = {
 }
 
 const TestEvent: Of<'TestEvent'> = {
-  id: eventId,
-  event: 'test',
+  id: eventId(5),
   created_at: at,
-  data: { message: 'It works.' },
+  event: 'test',
+  data: { message: 'A test. No order was made and nothing was spent.' },
 }
 
-/** One full example per schema, every optional property in it. They are published, and the tests use them. */
+/** One full example per schema, every optional property in it but what marks an example event. They are published, and the tests use them. */
 export const examples: { readonly [Name in SchemaName]: Of<Name> } = {
   Balance: { balance_cents: 25_000, currency: 'USD' },
   CartItem,
   CatalogueChangedEvent: {
-    id: eventId,
-    event: 'catalogue.changed',
+    id: eventId(4),
     created_at: at,
-    data: { revision: 'r42', refresh: true },
+    event: 'catalogue.changed',
+    data: { revision: '42', refresh: true },
   },
   CataloguePage: { items: [Item], count: 1, total: 1, limit: 100, offset: 0 },
   CatalogueQuery: { limit: 2000, offset: 0, search: 'hat', category: 'winter', type: 'bundle' },
   ErrorBody: { error: { type: 'not_found', message: 'There is no item with this id.' } },
   Item,
   Order,
-  OrderAcceptedEvent: { id: eventId, event: 'order.accepted', created_at: at, data: { order: paidOrder } },
+  OrderAcceptedEvent: { id: eventId(1), created_at: at, event: 'order.accepted', data: { order: paidOrder } },
   OrderCancelledEvent: {
-    id: eventId,
-    event: 'order.cancelled',
+    id: eventId(3),
     created_at: at,
+    event: 'order.cancelled',
     data: { order: cancelledOrder },
   },
-  OrderDeliveredEvent: { id: eventId, event: 'order.delivered', created_at: at, data: { order: Order } },
+  OrderDeliveredEvent: {
+    id: eventId(2),
+    created_at: deliveredAt,
+    event: 'order.delivered',
+    data: { order: Order },
+  },
   OrderLine,
   OrderRequest: { items: [CartItem], idempotency_key: 'order-0001' },
   OrderSummary,

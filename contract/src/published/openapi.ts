@@ -4,7 +4,6 @@ import { EVENT_ID_PATTERN, KEY_ID_PATTERN } from '../ids.ts'
 import { RETRY_AFTER_S_MIN, WEBHOOK_PREVIOUS_SECRET_S } from '../limits.ts'
 import { schemas } from '../resources.ts'
 import { BASE_PATH, offersHead, type Route, type RouteName, routes, unroutedErrors } from '../routes.ts'
-import type { WebhookEventName } from '../webhook.ts'
 import { type Json, nameOf, parametersOf, schemaComponents, schemaRef } from './components.ts'
 import { errorMessages, examples, paidOrder } from './examples.ts'
 import { deliveryText, eventTexts, headerTexts, introduction, routeTexts, tagTexts } from './texts.ts'
@@ -257,7 +256,7 @@ function errorExample(type: ErrorType): [string, Json] {
 }
 
 function webhook(schema: (typeof schemas.WebhookEvent.anyOf)[number]): [string, Json] {
-  const name: WebhookEventName = schema.properties.event.const
+  const name = schema.properties.event.const
   const { summary, description } = eventTexts[name]
   const operationId = `on${name.replace(/(?:^|\.)([a-z])/g, (_, letter: string) => letter.toUpperCase())}`
   const post = {

@@ -181,26 +181,42 @@ export const routeTexts: Readonly<Record<RouteName, RouteText>> = {
   },
 }
 
-export const eventTexts: Readonly<Record<WebhookEventName, { summary: string; description: string }>> = {
+export interface EventText {
+  readonly summary: string
+  readonly description: string
+  /** What a receiver does with it. */
+  readonly yours: string
+}
+
+/** In the order in which a caller meets them. */
+export const eventTexts: Readonly<Record<WebhookEventName, EventText>> = {
   'order.accepted': {
     summary: 'An order was bought',
-    description: 'Written in the commit that takes the money. The order is `paid` and has no links yet.',
+    description: 'Sent once, in the commit that takes the money. The order is `paid` and has no links yet.',
+    yours: 'No action is needed.',
   },
   'order.delivered': {
     summary: 'An order’s gift links are ready',
     description:
-      'Written in the commit that delivers. The only event whose order carries links: bearer secrets.',
+      'Sent once, in the commit that delivers. The only event with links: one per unit, in the order of the lines.',
+    yours: 'Give the links to your customer. Keep them out of logs: anyone who has one can redeem it.',
   },
   'order.cancelled': {
     summary: 'An order was cancelled and refunded',
-    description: 'Written in the commit that puts the whole price back on the balance.',
+    description: 'Sent once, in the commit that puts the whole price back on the balance.',
+    yours: 'Inform your customer and refund the payment.',
   },
   'catalogue.changed': {
     summary: 'Items changed',
     description:
-      'At most once a minute, many changes together. It carries no items: read the catalogue again.',
+      'At most once a minute, many changes together. It contains the newest revision and no items.',
+    yours: 'Read the catalogue again. If two arrive in a row, one refresh is enough.',
   },
-  test: { summary: 'You asked for a test', description: 'What `POST /webhook/test` queues.' },
+  test: {
+    summary: 'You asked for a test',
+    description: 'What `POST /webhook/test` queues.',
+    yours: 'Answer 200.',
+  },
 }
 
 export const deliveryText = `
@@ -238,6 +254,8 @@ const event = {
   event: 'What happened.',
   created_at: 'When it happened.',
 }
+const inExamples =
+  '`message` is there only in an example that was sent from the dashboard: nothing in it is real.'
 const orderSummary = {
   id: 'Opaque.',
   status:
@@ -272,7 +290,7 @@ export const schemaTexts: { readonly [Name in SchemaName]: SchemaText<Name> } = 
   },
   CatalogueChangedEvent: {
     about: 'The catalogue has a new revision.',
-    fields: { ...event, data: 'The newest revision.' },
+    fields: { ...event, data: `The newest revision. ${inExamples}` },
   },
   CataloguePage: {
     about: 'A page of items.',
@@ -317,14 +335,17 @@ export const schemaTexts: { readonly [Name in SchemaName]: SchemaText<Name> } = 
         'One gift link per unit, in the order of the lines; empty unless delivered, and when the store has erased them, some time after the delivery. Sensitive: whoever holds an unclaimed link can redeem it. Never log or cache this field.',
     },
   },
-  OrderAcceptedEvent: { about: 'An order was bought.', fields: { ...event, data: 'The paid order.' } },
+  OrderAcceptedEvent: {
+    about: 'An order was bought.',
+    fields: { ...event, data: `The paid order. ${inExamples}` },
+  },
   OrderCancelledEvent: {
     about: 'An order was refunded.',
-    fields: { ...event, data: 'The cancelled order.' },
+    fields: { ...event, data: `The cancelled order. ${inExamples}` },
   },
   OrderDeliveredEvent: {
     about: 'An order’s links are ready.',
-    fields: { ...event, data: 'The delivered order, with its links.' },
+    fields: { ...event, data: `The delivered order, with its links. ${inExamples}` },
   },
   OrderLine: {
     about: 'One line of a purchase.',

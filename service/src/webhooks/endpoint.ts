@@ -3,6 +3,7 @@ import {
   WEBHOOK_PREVIOUS_SECRET_S,
   WEBHOOK_TESTS_QUEUED_MAX,
   type WebhookConfiguration,
+  type WebhookEvent,
   type WebhookHealth,
 } from '@shopwire/contract'
 import type { Queryable, Tx } from '../platform/database/db.ts'
@@ -13,7 +14,8 @@ import { newId, newSecret } from '../platform/text/ids.ts'
 import { Refusal, refuse } from '../platform/trouble.ts'
 import { DELIVER_QUEUE } from './deliver-queue.ts'
 import { cancelDeliveries, selectPendingTests } from './delivery-queries.ts'
-import { recordEvent } from './events.ts'
+import { bodyBinding } from './event-body.ts'
+import { insertExample, recordEvent } from './events.ts'
 import {
   type EndpointRow,
   endEndpoint,
@@ -25,6 +27,7 @@ import {
   lockEndpoint,
   selectHealth,
 } from './queries.ts'
+import { queueAgain } from './recover.ts'
 
 /**
  * A delivery that read its destination just before a change of URL may still be about to be sent. The answer to the change waits for
@@ -86,6 +89,32 @@ export async function stopEndpoint(tx: Tx, account_id: string, nowMs: number): P
  * ones replace the oldest, so that a receiver that comes back is not flooded with old tests. Returns the id of the event.
  */
 export async function queueTest(tx: Tx, account_id: string, nowMs: number): Promise<string> {
+  await makeRoomForTest(tx, account_id, nowMs)
+  return recordEvent(tx, { account_id, type: 'test' }, nowMs)
+}
+
+/**
+ * The same for an example: a test whose body is made now. `compose` writes it; it is stored, so that every attempt sends the same bytes
+ * whatever examples a later release has.
+ */
+export async function queueExample(
+  tx: Tx,
+  keyring: Keyring,
+  account_id: string,
+  compose: (head: { readonly id: string; readonly created_at: string }) => WebhookEvent,
+  nowMs: number,
+): Promise<string> {
+  const endpoint = await makeRoomForTest(tx, account_id, nowMs)
+  const id = newId('evt', nowMs)
+  const created_at = new Date(nowMs)
+  const text = JSON.stringify(compose({ id, created_at: created_at.toISOString() }))
+  const { bytes, kek_id } = await keyring.seal(text, bodyBinding(account_id, id))
+  await insertExample(tx, { account_id, id, created_at, body_sealed: bytes, body_kek_id: kek_id })
+  await queueAgain(tx, endpoint, [id], nowMs, [])
+  return id
+}
+
+async function makeRoomForTest(tx: Tx, account_id: string, nowMs: number): Promise<EndpointRow> {
   const endpoint = await lockEndpoint(tx, account_id)
   if (!endpoint) {
     throw refuse(
@@ -106,7 +135,7 @@ export async function queueTest(tx: Tx, account_id: string, nowMs: number): Prom
   }
   const superseded = pending.slice(WEBHOOK_TESTS_QUEUED_MAX - 1).map(({ event_id }) => event_id)
   if (superseded.length > 0) await cancelDeliveries(tx, key, superseded, new Date(nowMs))
-  return recordEvent(tx, { account_id, type: 'test' }, nowMs)
+  return endpoint
 }
 
 /** The new secret signs from now on. The previous one also signs, in a separate header, so that receivers can switch over. */

@@ -15,3 +15,20 @@ export async function recordEvent(tx: Tx, event: NewEvent, nowMs: number): Promi
     select record_event(${event.account_id}, ${id}, ${event.type}, ${event.order_id ?? null}, null, ${new Date(nowMs)})`)
   return id
 }
+
+export interface ExampleEvent {
+  readonly account_id: string
+  readonly id: string
+  readonly created_at: Date
+  readonly body_sealed: Buffer
+  readonly body_kek_id: string
+}
+
+/** To this store an example is a test, whatever its body says: about no order, and in no list of the account's orders. */
+export const insertExample = (
+  tx: Tx,
+  { account_id, id, created_at, body_sealed, body_kek_id }: ExampleEvent,
+) =>
+  tx.run(sql`
+    insert into events (account_id, id, type, created_at, body_sealed, body_kek_id)
+    values (${account_id}, ${id}, 'test', ${created_at}, ${body_sealed}, ${body_kek_id})`)

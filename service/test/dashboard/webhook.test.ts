@@ -1,9 +1,13 @@
+import { schemas } from '@shopwire/contract'
+import { webhookEventNames } from '@shopwire/contract/dashboard'
 import { verifyWebhook } from '@shopwire/contract/signing'
 import type { Arrival, PublicReceiver } from '@shopwire/test-kit/receivers/webhook-receiver'
+import { Ajv } from 'ajv'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { webhookArea } from '../../src/dashboard/webhooks/webhook.ts'
 import { sql } from '../../src/platform/database/db.ts'
 import type { Letter } from '../../src/platform/mail/letter.ts'
+import { timeInId } from '../../src/platform/text/ids.ts'
 import { Refusal } from '../../src/platform/trouble.ts'
 import { checkWebhookUrl } from '../../src/webhooks/url-rules.ts'
 import { callAs, memberAct, memberOf } from '../../testing/member.ts'
@@ -47,6 +51,8 @@ async function openArea() {
     readAs: (role: 'viewer' | 'finance') => callAs({ ...member, role }, area.getWebhook),
     set: (url: string | null) => callAs(member, area.setWebhook, { body: { url } }),
     test: () => callAs(member, area.testWebhook, { body: {} }),
+    kinds: () => callAs(member, area.listEventKinds),
+    example: (type: string) => callAs(member, area.sendExampleEvent, { body: { type } }),
     rotate: () => callAs(member, area.rotateSecret, { body: {} }),
     endPrevious: () => callAs(member, area.endPreviousSecret, { body: {} }),
   }
@@ -180,6 +186,82 @@ describe('the endpoint', () => {
     await test()
     await expect.poll(async () => (await read()).health.last_delivered_at).not.toBeNull()
     expect((await read()).state).toBe('retrying')
+  })
+})
+
+describe('examples of events', () => {
+  const ajv = new Ajv({ strict: true })
+  const schemaOf = (type: string) =>
+    schemas.WebhookEvent.anyOf.find(({ properties }) => properties.event.const === type) as object
+
+  test('each type is described with a schema and an example that are those of the contract', async () => {
+    const { kinds } = await (await openArea()).kinds()
+    expect(kinds.map(({ type }) => type)).toEqual(webhookEventNames)
+    for (const { type, schema, example } of kinds) {
+      expect([type, ajv.validate(schemaOf(type), example), ajv.errors]).toEqual([type, true, null])
+      const own = new Ajv({ strict: false, formats: { 'date-time': true, uri: true } })
+      expect([type, own.validate(schema, example), own.errors]).toEqual([type, true, null])
+      expect(own.validate(schema, { ...example, data: {} })).toBe(false)
+      expect(JSON.stringify(schema)).not.toContain('$ref')
+    }
+  })
+
+  test.each(webhookEventNames)(
+    '%s arrives signed, with what the catalogue shows, and says that it is an example',
+    async (type) => {
+      const { account_id, set, example, kinds } = await openArea()
+      const { secret = '' } = await set(receiver.url)
+      const { event_id } = await example(type)
+      await expect.poll(() => receiver.arrivals.length).toBe(1)
+      const arrival = receiver.arrivals[0] as Arrival
+      expect(arrival.id).toBe(event_id)
+      expect(verifies(arrival, secret)).toBe(true)
+      const body = JSON.parse(arrival.body)
+      const shown = (await kinds()).kinds.find((one) => one.type === type)?.example
+      expect(body).toEqual({ ...shown, id: event_id, created_at: body.created_at })
+      expect(body.data.message).toMatch(/^A test\.|^An example/)
+      if (body.data.order) expect(timeInId(body.data.order.id)).toBe(0)
+      // To the store it is a test: of no order, and in no list of orders.
+      const events = await shop.database.owner.many(
+        sql`select type, order_id from events where account_id = ${account_id}`,
+      )
+      expect(events).toEqual([{ type: 'test', order_id: null }])
+      expect((await auditOf(account_id)).at(-1)).toMatchObject({
+        action: 'webhook.send_example',
+        details: { after: { type } },
+      })
+    },
+  )
+
+  test('without a URL it is refused, and ten that are not accepted wait at most, like tests', async () => {
+    const { set, example, test: sendTest } = await openArea()
+    expect(await refusalOf(example('order.delivered'))).toContain('webhook_not_configured')
+    receiver.answers(({ response }) => response.writeHead(503).end())
+    await set(receiver.url)
+    for (let n = 0; n < 9; n += 1) await example('order.delivered')
+    await sendTest()
+    expect(await refusalOf(example('order.delivered'))).toContain('rate_limited')
+  })
+
+  test('one that was refused is sent again with the same bytes', async () => {
+    const { account_id, set, example } = await openArea()
+    let isUp = false
+    receiver.answers(({ response }) => response.writeHead(isUp ? 200 : 503).end())
+    await set(receiver.url)
+    const { event_id } = await example('order.delivered')
+    // Events of another account may still be arriving.
+    const bodies = () => receiver.arrivals.filter(({ id }) => id === event_id).map(({ body }) => body)
+    await expect.poll(() => bodies().length).toBe(1)
+    isUp = true
+    await expect
+      .poll(async () => {
+        await shop.database.asOwner(`
+          update deliveries set next_at = now() where account_id = '${account_id}' and state = 'pending';
+          update jobs set run_at = now() where account_id = '${account_id}'`)
+        return bodies().length
+      })
+      .toBe(2)
+    expect(bodies()[1]).toBe(bodies()[0])
   })
 })
 

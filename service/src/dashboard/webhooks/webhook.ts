@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WebhookConfiguration, WebhookHealth } from '@shopwire/contract'
 import { type WebhookPage, webhookEventNames, type webhookRoutes } from '@shopwire/contract/dashboard'
+import { eventKinds, exampleEvent } from '@shopwire/contract/published'
 import { inAccount } from '../../platform/database/account-scope.ts'
 import type { Db, Tx } from '../../platform/database/db.ts'
 import type { Keyring } from '../../platform/encryption/encryption.ts'
@@ -8,6 +9,7 @@ import { refuse } from '../../platform/trouble.ts'
 import {
   ENDPOINT_SETTLE_MS,
   endPreviousSecret,
+  queueExample,
   queueTest,
   readHealth,
   rotateSecret,
@@ -43,6 +45,11 @@ export interface WebhookDeps {
 export const webhookArea = (deps: WebhookDeps): Area<typeof webhookRoutes> => {
   const read = (member: Member) =>
     inAccount(deps.db, member.account_id, (tx) => readPage(tx, deps.keyring, member))
+
+  const kinds = eventKinds().map(({ usual, ...kind }) => ({
+    ...kind,
+    example: exampleEvent(kind.type, usual),
+  }))
 
   return {
     getWebhook: ({ member }) => read(member),
@@ -80,11 +87,27 @@ export const webhookArea = (deps: WebhookDeps): Area<typeof webhookRoutes> => {
 
     testWebhook: ({ member }) =>
       deps.act(member, 'webhook.test', async (tx, nowMs) => {
-        const { webhook_url } = await readHealth(tx, member.account_id)
-        if (webhook_url === null)
-          throw refuse('webhook_not_configured', 'There is no URL to send a test to. Set one first.')
+        await refuseWithoutUrl(tx, member)
         const event_id = await queueTest(tx, member.account_id, nowMs)
         return { result: { event_id }, target: event_id }
+      }),
+
+    async listEventKinds() {
+      return { kinds }
+    },
+
+    sendExampleEvent: ({ member, body: { type } }) =>
+      deps.act(member, 'webhook.send_example', async (tx, nowMs) => {
+        const { account_id } = member
+        await refuseWithoutUrl(tx, member)
+        const event_id = await queueExample(
+          tx,
+          deps.keyring,
+          account_id,
+          (head) => exampleEvent(type, head),
+          nowMs,
+        )
+        return { result: { event_id }, target: event_id, after: { type } }
       }),
 
     async rotateSecret({ member }) {
@@ -118,6 +141,12 @@ export const webhookArea = (deps: WebhookDeps): Area<typeof webhookRoutes> => {
       return { page: await read(member) }
     },
   }
+}
+
+async function refuseWithoutUrl(tx: Tx, { account_id }: Member): Promise<void> {
+  const { webhook_url } = await readHealth(tx, account_id)
+  if (webhook_url === null)
+    throw refuse('webhook_not_configured', 'There is no URL to send a test to. Set one first.')
 }
 
 const setBy = ({ account_id, person_id, person_name }: Member) => ({

@@ -99,6 +99,8 @@ export const routes = {
   getWebhook: ['GET', '/api/webhook'],
   setWebhook: ['POST', '/api/webhook/set'],
   testWebhook: ['POST', '/api/webhook/test'],
+  listEventKinds: ['GET', '/api/event-kinds'],
+  sendExampleEvent: ['POST', '/api/webhook/send-example'],
   rotateSecret: ['POST', '/api/webhook/rotate-secret'],
   endPreviousSecret: ['POST', '/api/webhook/end-previous-secret'],
 } as const satisfies Readonly<Record<string, readonly ['GET' | 'POST', string]>>
