@@ -7,11 +7,13 @@ import { closedLetter } from '../src/operations/actions/close-account.ts'
 import { type Letter, renderText, subjectOf } from '../src/platform/mail/letter.ts'
 import { renderHtml } from '../src/platform/mail/letter-html.ts'
 import * as people from '../src/sessions/mails.ts'
+import { failingLetter, givenUpLetter } from '../src/webhooks/notices.ts'
 
 /** Where all of their links lead. */
 export const EXAMPLE_ORIGIN = 'https://dashboard.shop.example'
 const AT_MS = Date.parse('2026-03-02T09:41:07Z')
 const TOKEN = 'acct_01khx5w3t9m8q2b4c6d7e8f9ga-Vb1x0pYk3mQf7RrT2sUzW5nLc8dHgJ6aEoKiN4tXwMy'
+const WEBHOOK_URL = 'https://acme.example/hook'
 const LINK = (page: string) => `${EXAMPLE_ORIGIN}/${page}#${TOKEN}`
 
 /**
@@ -75,14 +77,13 @@ export function exampleLetters(named = (usual: string) => usual): Readonly<Recor
     tokenMail: acted(tokenMail(token)),
     linkRevealedMail: acted(linkRevealedMail('ord_01khx5w3t9m8q2b4c6d7e8f9gd', 2, named('Gift card 50'))),
     urlMail: acted(
-      webhook.urlMail(
-        { webhook_url: 'https://old.acme.example/hook', pending: 3 },
-        'https://acme.example/hook',
-      ),
+      webhook.urlMail({ webhook_url: 'https://old.acme.example/hook', pending: 3 }, WEBHOOK_URL),
     ),
     stoppedMail: acted(webhook.stoppedMail({ pending: 3 })),
     'rotatedMail, webhook': acted(webhook.rotatedMail()),
     endedMail: acted(webhook.endedMail('h7Qd')),
+    failingLetter: failingLetter(account.name, WEBHOOK_URL, { percent: 90, attempts: 20 }),
+    givenUpLetter: givenUpLetter(account.name, WEBHOOK_URL, { event_id: 'evt_01khx5w3t9m8q2b4c6d7e8f9ge' }),
     teamMail: acted(
       people.teamMail('Ada Lovelace invited grace@acme.example as developer.', account.name, EXAMPLE_ORIGIN),
     ),

@@ -109,6 +109,7 @@ export async function openPastStore({ env, apiUrl, workerUrl, actor, ...world }:
     openClient: (_url, _options, { account_id }) => world.openClient(account_id),
     log,
     metrics,
+    notify: async () => {},
     compose: (event) => composeEvent(worker, vault, event),
     random: world.random,
   })

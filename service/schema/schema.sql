@@ -848,7 +848,7 @@ begin
    where account_id = p_account_id;
   delete from personal_tokens where account_id = p_account_id;
   update balance_alerts
-     set threshold_cents = null, person_ids = '{}'
+     set threshold_cents = null
    where account_id = p_account_id;
   delete from alert_addresses where account_id = p_account_id;
   update accounts
@@ -2365,7 +2365,6 @@ CREATE TABLE shopwire.authenticator_apps (
 CREATE TABLE shopwire.balance_alerts (
     account_id text NOT NULL COLLATE pg_catalog."C",
     threshold_cents bigint,
-    person_ids text[] NOT NULL,
     updated_at timestamp with time zone NOT NULL,
     state text DEFAULT 'ok'::text NOT NULL,
     state_threshold_cents bigint,
@@ -2373,7 +2372,6 @@ CREATE TABLE shopwire.balance_alerts (
     mails_since timestamp with time zone,
     mails_count integer DEFAULT 0 NOT NULL,
     CONSTRAINT balance_alerts_mails CHECK (((mails_since IS NULL) = (mails_count = 0))),
-    CONSTRAINT balance_alerts_person_ids_check CHECK ((cardinality(person_ids) <= 20)),
     CONSTRAINT balance_alerts_state_check CHECK ((state = ANY (ARRAY['ok'::text, 'approaching'::text, 'below'::text]))),
     CONSTRAINT balance_alerts_threshold_cents_check CHECK ((threshold_cents > 0))
 );
@@ -2630,6 +2628,14 @@ CREATE TABLE shopwire.lost_orders (
     found_at timestamp with time zone NOT NULL
 );
 
+CREATE TABLE shopwire.mail_choices (
+    account_id text NOT NULL COLLATE pg_catalog."C",
+    person_id text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL COLLATE pg_catalog."C",
+    is_wanted boolean NOT NULL,
+    CONSTRAINT mail_choices_kind_check CHECK ((kind = ANY (ARRAY['balance_alert'::text, 'top_up'::text, 'reversal'::text, 'webhook_trouble'::text])))
+);
+
 CREATE TABLE shopwire.memberships (
     account_id text NOT NULL COLLATE pg_catalog."C",
     person_id text NOT NULL COLLATE pg_catalog."C",
@@ -2644,6 +2650,7 @@ CREATE TABLE shopwire.notices (
     kind text NOT NULL,
     details jsonb NOT NULL,
     created_at timestamp with time zone NOT NULL,
+    is_mailed boolean NOT NULL,
     CONSTRAINT notices_kind_check CHECK ((kind = ANY (ARRAY['webhook.failing'::text, 'webhook.given_up'::text])))
 );
 
@@ -2971,6 +2978,20 @@ CREATE TABLE shopwire.restocked_items (
     item_id text NOT NULL COLLATE pg_catalog."C",
     restocked_at timestamp with time zone NOT NULL,
     is_source_changed boolean DEFAULT false NOT NULL
+);
+
+CREATE TABLE shopwire.saved_views (
+    account_id text NOT NULL COLLATE pg_catalog."C",
+    id text NOT NULL COLLATE pg_catalog."C",
+    person_id text NOT NULL COLLATE pg_catalog."C",
+    list text NOT NULL,
+    name text NOT NULL,
+    folded_name text NOT NULL COLLATE pg_catalog."C",
+    query text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT saved_views_list_check CHECK ((list = ANY (ARRAY['orders'::text, 'deliveries'::text, 'statement'::text, 'audit'::text]))),
+    CONSTRAINT saved_views_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 40))),
+    CONSTRAINT saved_views_query_check CHECK (((char_length(query) >= 1) AND (char_length(query) <= 1000)))
 );
 
 CREATE TABLE shopwire.schema_functions (
@@ -3445,6 +3466,9 @@ ALTER TABLE ONLY shopwire.lost_links
 ALTER TABLE ONLY shopwire.lost_orders
     ADD CONSTRAINT lost_orders_pkey PRIMARY KEY (account_id, order_id);
 
+ALTER TABLE ONLY shopwire.mail_choices
+    ADD CONSTRAINT mail_choices_pkey PRIMARY KEY (account_id, person_id, kind);
+
 ALTER TABLE ONLY shopwire.memberships
     ADD CONSTRAINT memberships_pkey PRIMARY KEY (account_id, person_id);
 
@@ -3531,6 +3555,9 @@ ALTER TABLE ONLY shopwire.removals
 
 ALTER TABLE ONLY shopwire.restocked_items
     ADD CONSTRAINT restocked_items_pkey PRIMARY KEY (item_id);
+
+ALTER TABLE ONLY shopwire.saved_views
+    ADD CONSTRAINT saved_views_pkey PRIMARY KEY (account_id, id);
 
 ALTER TABLE ONLY shopwire.schema_functions
     ADD CONSTRAINT schema_functions_pkey PRIMARY KEY (path);
@@ -3695,6 +3722,8 @@ CREATE UNIQUE INDEX payment_reviews_once ON shopwire.payment_reviews USING btree
 CREATE INDEX payment_reviews_open ON shopwire.payment_reviews USING btree (found_at) WHERE ((decided_at IS NULL) AND (gone_at IS NULL));
 
 CREATE UNIQUE INDEX personal_tokens_hash ON shopwire.personal_tokens USING btree (token_hash);
+
+CREATE UNIQUE INDEX saved_views_name ON shopwire.saved_views USING btree (account_id, person_id, list, folded_name);
 
 CREATE INDEX sessions_expires ON shopwire.sessions USING btree (expires_at);
 
@@ -3868,6 +3897,9 @@ ALTER TABLE ONLY shopwire.jobs
 ALTER TABLE ONLY shopwire.links_kept_longer
     ADD CONSTRAINT links_kept_longer_account_id_order_id_fkey FOREIGN KEY (account_id, order_id) REFERENCES shopwire.orders(account_id, id);
 
+ALTER TABLE ONLY shopwire.mail_choices
+    ADD CONSTRAINT mail_choices_account_id_person_id_fkey FOREIGN KEY (account_id, person_id) REFERENCES shopwire.memberships(account_id, person_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY shopwire.memberships
     ADD CONSTRAINT memberships_account_id_fkey FOREIGN KEY (account_id) REFERENCES shopwire.accounts(id);
 
@@ -3906,6 +3938,9 @@ ALTER TABLE ONLY shopwire.personal_tokens
 
 ALTER TABLE ONLY shopwire.pool_links
     ADD CONSTRAINT pool_links_link_hash_fkey FOREIGN KEY (link_hash) REFERENCES shopwire.link_fingerprints(hash);
+
+ALTER TABLE ONLY shopwire.saved_views
+    ADD CONSTRAINT saved_views_account_id_person_id_fkey FOREIGN KEY (account_id, person_id) REFERENCES shopwire.memberships(account_id, person_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY shopwire.sessions
     ADD CONSTRAINT sessions_person_id_fkey FOREIGN KEY (person_id) REFERENCES shopwire.people(id) ON DELETE CASCADE;
@@ -3991,6 +4026,8 @@ CREATE POLICY all_accounts ON shopwire.links_kept_longer TO shopwire_functions, 
 
 CREATE POLICY all_accounts ON shopwire.lost_links TO shopwire_functions, shopwire_maintenance, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
+CREATE POLICY all_accounts ON shopwire.mail_choices TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
 CREATE POLICY all_accounts ON shopwire.memberships TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
 CREATE POLICY all_accounts ON shopwire.notices TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
@@ -4008,6 +4045,8 @@ CREATE POLICY all_accounts ON shopwire.orders TO shopwire_functions, shopwire_ma
 CREATE POLICY all_accounts ON shopwire.outgoing_mail TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
 CREATE POLICY all_accounts ON shopwire.personal_tokens TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
+
+CREATE POLICY all_accounts ON shopwire.saved_views TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
 CREATE POLICY all_accounts ON shopwire.top_up_reversals TO shopwire_functions, shopwire_maintenance, shopwire_api_rights, shopwire_worker_rights, shopwire_operator_rights, shopwire_readonly_rights USING (true);
 
@@ -4057,6 +4096,8 @@ ALTER TABLE shopwire.lost_links ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY mail ON shopwire.jobs FOR INSERT TO shopwire_dashboard WITH CHECK (((queue = 'mail'::text) AND (account_id IS NULL)));
 
+ALTER TABLE shopwire.mail_choices ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE shopwire.memberships ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE shopwire.notices ENABLE ROW LEVEL SECURITY;
@@ -4105,6 +4146,8 @@ CREATE POLICY own_account ON shopwire.link_reads TO shopwire_dashboard USING ((a
 
 CREATE POLICY own_account ON shopwire.lost_links TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
+CREATE POLICY own_account ON shopwire.mail_choices TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
 CREATE POLICY own_account ON shopwire.memberships TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
 CREATE POLICY own_account ON shopwire.notices TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
@@ -4123,6 +4166,8 @@ CREATE POLICY own_account ON shopwire.outgoing_mail FOR INSERT TO shopwire_dashb
 
 CREATE POLICY own_account ON shopwire.personal_tokens TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
+CREATE POLICY own_account ON shopwire.saved_views TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
+
 CREATE POLICY own_account ON shopwire.top_up_reversals TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
 
 CREATE POLICY own_account ON shopwire.top_ups TO shopwire_dashboard USING ((account_id = NULLIF(current_setting('shopwire.account_id'::text, true), ''::text)));
@@ -4138,6 +4183,8 @@ ALTER TABLE shopwire.own_keys ENABLE ROW LEVEL SECURITY;
 ALTER TABLE shopwire.personal_tokens ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY removes_deliveries_only ON shopwire.jobs AS RESTRICTIVE FOR DELETE TO shopwire_api_rights, shopwire_dashboard USING ((queue = 'deliver'::text));
+
+ALTER TABLE shopwire.saved_views ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY tests_only ON shopwire.events AS RESTRICTIVE FOR INSERT TO shopwire_api_rights WITH CHECK ((type = 'test'::text));
 
@@ -4675,9 +4722,6 @@ GRANT SELECT(account_id) ON TABLE shopwire.balance_alerts TO shopwire_maintenanc
 GRANT INSERT(threshold_cents),UPDATE(threshold_cents) ON TABLE shopwire.balance_alerts TO shopwire_dashboard;
 GRANT UPDATE(threshold_cents) ON TABLE shopwire.balance_alerts TO shopwire_maintenance;
 
-GRANT INSERT(person_ids),UPDATE(person_ids) ON TABLE shopwire.balance_alerts TO shopwire_dashboard;
-GRANT UPDATE(person_ids) ON TABLE shopwire.balance_alerts TO shopwire_maintenance;
-
 GRANT INSERT(updated_at),UPDATE(updated_at) ON TABLE shopwire.balance_alerts TO shopwire_dashboard;
 
 GRANT SELECT ON TABLE shopwire.balances TO shopwire_api_rights;
@@ -4973,6 +5017,13 @@ GRANT SELECT ON TABLE shopwire.lost_orders TO shopwire_readonly_rights;
 GRANT SELECT(account_id) ON TABLE shopwire.lost_orders TO shopwire_functions;
 
 GRANT SELECT(order_id) ON TABLE shopwire.lost_orders TO shopwire_functions;
+
+GRANT SELECT,INSERT ON TABLE shopwire.mail_choices TO shopwire_dashboard;
+GRANT SELECT ON TABLE shopwire.mail_choices TO shopwire_operator_rights;
+GRANT SELECT ON TABLE shopwire.mail_choices TO shopwire_readonly_rights;
+GRANT SELECT ON TABLE shopwire.mail_choices TO shopwire_worker_rights;
+
+GRANT UPDATE(is_wanted) ON TABLE shopwire.mail_choices TO shopwire_dashboard;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.memberships TO shopwire_dashboard;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.memberships TO shopwire_operator_rights;
@@ -5335,6 +5386,13 @@ GRANT SELECT ON TABLE shopwire.removal_limits TO shopwire_worker_rights;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.restocked_items TO shopwire_operator_rights;
 GRANT SELECT ON TABLE shopwire.restocked_items TO shopwire_readonly_rights;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE shopwire.restocked_items TO shopwire_worker_rights;
+
+GRANT SELECT,INSERT,DELETE ON TABLE shopwire.saved_views TO shopwire_dashboard;
+GRANT SELECT ON TABLE shopwire.saved_views TO shopwire_readonly_rights;
+
+GRANT UPDATE(name) ON TABLE shopwire.saved_views TO shopwire_dashboard;
+
+GRANT UPDATE(folded_name) ON TABLE shopwire.saved_views TO shopwire_dashboard;
 
 GRANT SELECT ON TABLE shopwire.schema_functions TO shopwire_api_rights;
 GRANT SELECT ON TABLE shopwire.schema_functions TO shopwire_dashboard;

@@ -9,6 +9,7 @@ import { expect, test } from 'vitest'
 import { createMemberAct } from '../src/dashboard/act.ts'
 import { keysArea } from '../src/dashboard/keys/keys.ts'
 import { callerOfToken, tokensArea } from '../src/dashboard/keys/tokens.ts'
+import { mailArea } from '../src/dashboard/team/mail.ts'
 import { createMailOwners } from '../src/dashboard/team/mail-owners.ts'
 import { checkBalances, upsertAlert } from '../src/funding/balance-alert.ts'
 import { insertPaymentEvent } from '../src/funding/event-queries.ts'
@@ -18,6 +19,7 @@ import { insertTopUp } from '../src/funding/queries.ts'
 import { createReconciliation } from '../src/funding/reconcile.ts'
 import { newReference } from '../src/funding/reference.ts'
 import { closeAccountDays } from '../src/ledger/account-days.ts'
+import { notifyPeople } from '../src/operations/notify-people.ts'
 import { createOperator, type Operator } from '../src/operations/operator.ts'
 import { sealNext } from '../src/operations/seals/sealer.ts'
 import { deleteOldPeriods, recordCondition } from '../src/operations/status-page/history.ts'
@@ -123,6 +125,7 @@ test('every transaction locks rows in the order of LOCK_ORDER, and every locking
       openClient: () => ({ post: async () => answer, close: async () => {} }),
       log,
       metrics,
+      notify: notifyPeople(keyring, clock),
       compose: (event) => composeEvent(worker, vault, event),
       random: Math.random,
     })
@@ -314,6 +317,7 @@ test('every transaction locks rows in the order of LOCK_ORDER, and every locking
 
   await moneyInAndBack(database, operator, (await operator.createAccount('Payer')).id)
   await changeKeysAndTokens(database, account_id, keyring)
+  await chooseOwnMail(database, account_id)
   await walkIdentity({ database, keyring })
 
   // A closed account, with its people and what it had.
@@ -443,7 +447,7 @@ async function recoverFromLoss(
 /** Top-ups that are credited, taken back, disputed, won, owed and written off, and an alert about it. */
 async function moneyInAndBack(database: TestDatabase, operator: Operator, account_id: string) {
   const { worker, dashboard } = database
-  const notify = { treasurers: async () => {}, member: async () => {}, chosen: async () => {} }
+  const notify = async () => {}
   const reversals = new Map<string, ReadReversal[]>()
   const taken = (kind: ReadReversal['kind'], reference: string, amount_cents: number, isTaken = true) => ({
     ...{ kind, reference, amount_cents, isTaken },
@@ -508,7 +512,6 @@ async function moneyInAndBack(database: TestDatabase, operator: Operator, accoun
     upsertAlert(tx, {
       account_id,
       threshold_cents: 100,
-      person_ids: [],
       updated_at: new Date(),
     }),
   )
@@ -541,6 +544,12 @@ async function moneyInAndBack(database: TestDatabase, operator: Operator, accoun
   await createDatabaseTime({ db: worker, clock, log, metrics: createMetrics('test'), ...monotonic }).measure()
   await operator.acceptClock('test')
   await checkBalances({ db: worker, clock, notify })
+}
+
+async function chooseOwnMail(database: TestDatabase, account_id: string): Promise<void> {
+  const member = await signIn(database, memberOf(account_id))
+  const mail = mailArea({ db: database.dashboard, act: createMemberAct(database.dashboard, clock) })
+  await callAs(member, mail.setOwnMail, { body: { kind: 'top_up', is_on: true } })
 }
 
 async function changeKeysAndTokens(

@@ -108,6 +108,12 @@ export const routeExamples: Readonly<Record<DashboardRouteName, RouteExample>> =
   },
   leaveAccount: { body: {} },
   renameAccount: { body: { name: 'Acme' } },
+  getMailPreferences: {},
+  setOwnMail: { body: { kind: 'top_up', is_on: true } },
+  setMemberMail: {
+    body: { person_id: 'per_1', kind: 'top_up', is_on: false },
+    foreign: ({ person_id }) => ({ body: { person_id, kind: 'top_up', is_on: false } }),
+  },
   listKeys: {},
   readKey: { id: 'key_1', foreign: ({ key_id }) => ({ id: key_id }) },
   createKey: { body: { name: 'checkout', scopes: ['account:read'] } },

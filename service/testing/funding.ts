@@ -6,7 +6,6 @@ import type { Member } from '../src/dashboard/member.ts'
 import { type MoneyDeps, moneyArea } from '../src/dashboard/money/money.ts'
 import { paymentsFamily } from '../src/edge/payments/payments-family.ts'
 import { createEdge } from '../src/edge/server.ts'
-import type { Notify } from '../src/funding/notify.ts'
 import { createPaymentWorker } from '../src/funding/payment-worker.ts'
 import type { PaymentProvider } from '../src/funding/provider.ts'
 import { watchProvider } from '../src/funding/provider-watch.ts'
@@ -17,6 +16,7 @@ import { createOperator } from '../src/operations/operator.ts'
 import { readRules, verifyData } from '../src/operations/verify.ts'
 import { type Clock, systemClock } from '../src/platform/clock.ts'
 import type { Letter } from '../src/platform/mail/letter.ts'
+import type { Notify } from '../src/platform/mail/notify.ts'
 import { createLog } from '../src/platform/observability/log.ts'
 import { createMetrics } from '../src/programs/metrics.ts'
 import { createAttempts } from '../src/sessions/attempts.ts'
@@ -39,14 +39,9 @@ export type FundingShop = Awaited<ReturnType<typeof openFunding>>
 export async function openFunding(options: { readonly clock?: Clock } = {}) {
   const clock = options.clock ?? systemClock
   const database = await openTestDatabase()
-  const letters: { to: unknown; letter: Letter }[] = []
-  const notify: Notify = {
-    treasurers: async (_tx, account_id, letter) =>
-      void letters.push({ to: `treasurers of ${account_id}`, letter }),
-    member: async (_tx, _account_id, person_id, letter) =>
-      void letters.push({ to: { person_ids: [person_id] }, letter }),
-    chosen: async (_tx, _account_id, to, { toMembers }) => void letters.push({ to, letter: toMembers }),
-  }
+  const letters: { kind: string; letter: Letter; emails: readonly string[] }[] = []
+  const notify: Notify = async (_tx, _account_id, kind, letter, outside) =>
+    void letters.push({ kind, letter, emails: outside?.emails ?? [] })
   const stripe = await startStripe()
   const secrets = [stripe.secret(), 'whsec_of_next_month']
   const metrics = createMetrics('test')

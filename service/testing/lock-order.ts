@@ -91,7 +91,7 @@ export const LOCK_ORDER = [
   'waiting_lines',
   'jobs',
   'unassigned_units',
-  // People. `sign_in_attempts` by hash; `memberships`: the owners of an account at once, by person.
+  // People. `sign_in_attempts` by hash; `memberships`: the owners of an account at once, by person; `mail_choices` by person.
   'people',
   'credentials',
   'one_time_values',
@@ -101,6 +101,8 @@ export const LOCK_ORDER = [
   'operator_invitations',
   'invitations',
   'memberships',
+  'mail_choices',
+  'saved_views',
   'sessions',
   // Mail, seals, and the rows of an account that is erased.
   'outgoing_mail',

@@ -39,6 +39,7 @@ export function startDeliveries(
       keyring,
       clock,
       openClient: guardedClients(settings.SHOPWIRE_EGRESS_PROXY),
+      notify: async () => {},
       compose: (event) => composeEvent(worker, vault, event),
       log,
       metrics,

@@ -116,7 +116,7 @@ export function tellLanternGames(world: World, { webhookUrl, signedUp }: Lantern
   })
   at(20, 10.7, () => handlers.rotateSecret({ ...call('developer', 'developer'), body: {} }))
   at(100, 9.1, async () => {
-    const people = [signedUp.get('finance')?.id ?? '']
+    const people = (['owner', 'finance'] as const).map((name) => signedUp.get(name)?.id ?? '')
     const body = { threshold_cents: 75_000, people }
     await handlers.setBalanceAlert({ ...call('finance', 'finance'), body })
   })

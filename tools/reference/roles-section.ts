@@ -5,8 +5,12 @@ import { wrapped } from './markdown.ts'
 type OfMembers = Extract<(typeof dashboardRoutes)[number], { readonly access: readonly Role[] }>
 type NameOf<Method extends string> = Extract<OfMembers, { readonly method: Method }>['name']
 
+/** Everybody's own things, which the page names below the list. */
+const ONES_OWN = ['setOwnMail'] as const
+type OnesOwn = (typeof ONES_OWN)[number]
+
 /** What an action does, in a few words. One without words here does not compile. */
-const ACTIONS: Readonly<Record<NameOf<'POST'>, string>> = {
+const ACTIONS: Readonly<Record<Exclude<NameOf<'POST'>, OnesOwn>, string>> = {
   quoteCart: 'Quote a cart',
   resendEvent: 'Send an event again',
   resendEvents: 'Send selected ones again',
@@ -26,6 +30,7 @@ const ACTIONS: Readonly<Record<NameOf<'POST'>, string>> = {
   removeMember: 'Remove a member',
   leaveAccount: 'Leave the account',
   renameAccount: 'Rename the account',
+  setMemberMail: 'Choose which mail a member gets',
   createToken: 'Create a personal token',
   revokeToken: 'Revoke an own personal token',
   setWebhook: 'Set or remove the webhook URL',
@@ -44,7 +49,9 @@ const READS: Readonly<Partial<Record<NameOf<'GET'>, string>>> = {
 /** Of docs/guides/dashboard.md. */
 export function rolesSection(): string {
   const all: readonly DashboardRoute[] = dashboardRoutes
-  const ofMembers = all.filter((route) => typeof route.access !== 'string')
+  const ofMembers = all.filter(
+    ({ name, access }) => typeof access !== 'string' && !ONES_OWN.some((one) => one === name),
+  )
   const isForSome = ({ access }: DashboardRoute) => access.length < roles.length
   return `Every role reads every page and file, with gift links masked, except:
 
@@ -68,7 +75,7 @@ function listOf(some: readonly DashboardRoute[]): string {
 }
 
 function wordsOf({ name, isStepUp }: DashboardRoute): string {
-  const words = { ...ACTIONS, ...READS }[name as OfMembers['name']]
+  const words = { ...ACTIONS, ...READS }[name as Exclude<OfMembers['name'], OnesOwn>]
   if (words === undefined) throw new Error(`${name} has no words in ${import.meta.filename}`)
   return `${words}${isStepUp ? ' ¹' : ''}`
 }

@@ -6,6 +6,7 @@ import { homeRoutes } from './home.ts'
 import { identityRoutes } from './identity.ts'
 import { keysRoutes } from './keys.ts'
 import { liveRoutes } from './live.ts'
+import { mailRoutes } from './mail.ts'
 import { moneyRoutes } from './money.ts'
 import { orderRoutes } from './orders.ts'
 import type { DashboardRoute } from './route.ts'
@@ -22,6 +23,7 @@ export * from './home.ts'
 export * from './identity.ts'
 export * from './keys.ts'
 export * from './live.ts'
+export * from './mail.ts'
 export * from './money.ts'
 export * from './orders.ts'
 export * from './roles.ts'
@@ -40,6 +42,7 @@ export const dashboardRoutes = [
   ...identityRoutes,
   ...keysRoutes,
   ...liveRoutes,
+  ...mailRoutes,
   ...moneyRoutes,
   ...orderRoutes,
   ...teamRoutes,

@@ -10,9 +10,12 @@ import type { DashboardRoute } from './route.ts'
 /** Of one account, confirmed or not. */
 export const ALERT_ADDRESSES_MAX = 5
 
+/** More than an account has members. */
+const MEMBERS_CHOSEN_MAX = 1_000
+
 /** The balance is in the past of nobody's time zone but UTC: months and days of statements begin at 00:00 UTC. */
 const Month = Type.String({ pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$' })
-const Day = Type.String({ pattern: '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$' })
+export const Day = Type.String({ pattern: '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$' })
 const SignedCents = Type.Integer()
 
 export const transferKinds = ['order', 'refund', 'funding', 'adjustment'] as const
@@ -85,6 +88,8 @@ const filters = {
   max_cents: Type.Optional(Cents),
 }
 
+export const TransferFilters = closed(filters)
+
 const TransferPage = closed({
   transfers: Type.Array(TransferRow),
   next: nullable(Type.String()),
@@ -110,8 +115,8 @@ export type SpendDay = Static<typeof SpendDay>
 export const BalanceAlertView = closed({
   /** Null: nobody is warned. */
   threshold_cents: nullable(Cents),
-  /** Members, by their person id. Who leaves the account gets no more mail, and who has not confirmed their e-mail gets none yet. */
-  people: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 20 }),
+  /** Members who get it, by their person id; who has not confirmed their e-mail gets none yet. */
+  people: Type.Array(Type.String({ maxLength: 64 }), { maxItems: MEMBERS_CHOSEN_MAX }),
   /** Addresses of nobody in the team. One that has not confirmed gets nothing but the link to do so. */
   addresses: Type.Array(
     closed({
@@ -176,7 +181,7 @@ export const moneyRoutes = [
     method: 'GET',
     path: '/api/balance/statement.csv',
     access: roles,
-    query: closed(filters),
+    query: TransferFilters,
     reply: null,
     download: 'text/csv',
   },
@@ -211,6 +216,7 @@ export const moneyRoutes = [
     access: treasurers,
     body: closed({
       threshold_cents: nullable(Type.Integer({ minimum: 1, maximum: 100_000_000_00 })),
+      /** At least one owner among them, unless the alert is turned off: then their choices stay as they are. */
       people: BalanceAlertView.properties.people,
     }),
     reply: BalanceAlertView,

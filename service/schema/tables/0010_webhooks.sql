@@ -212,13 +212,15 @@ create table event_retention (
 
 insert into event_retention (kept_since) values ('epoch');
 
--- What an account's owner should know. Read by people and by whatever writes to them.
+-- What an account's people should know.
 create table notices (
   account_id text collate "C" not null references accounts (id),
   id text collate "C" not null,
   kind text not null check (kind in ('webhook.failing', 'webhook.given_up')),
   details jsonb not null,
   created_at timestamptz not null,
+  -- False: there had been many mails that day.
+  is_mailed boolean not null,
   primary key (account_id, id)
 );
 

@@ -155,11 +155,10 @@ create table payment_reconciliations (
   constraint payment_reconciliations_run check (num_nulls(stage, started_at, read_until) in (0, 3))
 );
 
--- The balance at which to write, and to whom. The worker changes the state; see service/src/funding/balance-alert.ts.
+-- The balance at which to write. The worker changes the state; see service/src/funding/balance-alert.ts.
 create table balance_alerts (
   account_id text collate "C" primary key references accounts (id),
   threshold_cents bigint check (threshold_cents > 0),
-  person_ids text[] not null check (cardinality(person_ids) <= 20),
   updated_at timestamptz not null,
   state text not null default 'ok' check (state in ('ok', 'approaching', 'below')),
   -- The threshold for which the state was computed.

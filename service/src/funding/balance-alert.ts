@@ -3,9 +3,9 @@ import { readBurn } from '../ledger/statement.ts'
 import { readBalance } from '../ledger/transfer.ts'
 import type { Clock } from '../platform/clock.ts'
 import { type Db, type Queryable, sql, type Tx } from '../platform/database/db.ts'
+import type { Notify } from '../platform/mail/notify.ts'
 import { selectConfirmed } from './alert-addresses.ts'
 import { alertLetter, alertLetterToOthers } from './letters.ts'
-import type { Notify } from './notify.ts'
 
 export type AlertState = 'ok' | 'approaching' | 'below'
 export type AlertStep = 'approaching' | 'below' | 'recovered'
@@ -13,7 +13,6 @@ export type AlertStep = 'approaching' | 'below' | 'recovered'
 export interface BalanceAlert {
   readonly account_id: string
   readonly threshold_cents: number | null
-  readonly person_ids: readonly string[]
   readonly updated_at: Date
   readonly state: AlertState
   readonly state_threshold_cents: number | null
@@ -91,7 +90,7 @@ function mailsOfDay({ mails_since, mails_count }: BalanceAlert, nowMs: number) {
 
 async function send(
   tx: Tx,
-  { account_id, person_ids }: BalanceAlert,
+  { account_id }: BalanceAlert,
   step: AlertStep,
   at: { balance_cents: number; threshold_cents: number },
   notify: Notify,
@@ -101,31 +100,26 @@ async function send(
   const burn = await readBurn(tx, account_id, account.created_at, nowMs)
   const emails = (await selectConfirmed(tx, account_id)).map(({ email }) => email)
   const facts = { ...at, burn }
-  await notify.chosen(
-    tx,
-    account_id,
-    { person_ids, emails },
-    { toMembers: alertLetter(account, step, facts), toOthers: alertLetterToOthers(account, step, facts) },
-  )
+  const outside = { emails, letter: alertLetterToOthers(account, step, facts) }
+  await notify(tx, account_id, 'balance_alert', alertLetter(account, step, facts), outside)
 }
 
 export const selectAlert = (db: Queryable, account_id: string) =>
   db.maybeOne<BalanceAlert>(sql`
-    select account_id, threshold_cents, person_ids, updated_at, state, state_threshold_cents, state_since, mails_since, mails_count
+    select account_id, threshold_cents, updated_at, state, state_threshold_cents, state_since, mails_since, mails_count
       from balance_alerts
      where account_id = ${account_id}`)
 
 /** Only columns that the dashboard's role may write. */
 export const upsertAlert = (
   tx: Queryable,
-  alert: Pick<BalanceAlert, 'account_id' | 'threshold_cents' | 'person_ids' | 'updated_at'>,
+  alert: Pick<BalanceAlert, 'account_id' | 'threshold_cents' | 'updated_at'>,
 ) =>
   tx.run(sql`
-    insert into balance_alerts (account_id, threshold_cents, person_ids, updated_at)
-    values (${alert.account_id}, ${alert.threshold_cents}, ${alert.person_ids}, ${alert.updated_at})
+    insert into balance_alerts (account_id, threshold_cents, updated_at)
+    values (${alert.account_id}, ${alert.threshold_cents}, ${alert.updated_at})
         on conflict (account_id) do update
        set threshold_cents = excluded.threshold_cents,
-           person_ids = excluded.person_ids,
            updated_at = excluded.updated_at`)
 
 /** The same conditions as `nextState`, so that a run over all accounts returns only those whose state changes. */
@@ -145,7 +139,7 @@ const selectChanging = (db: Queryable, after: string, limit: number) =>
 
 const lockAlert = (tx: Queryable, account_id: string) =>
   tx.maybeOne<BalanceAlert>(sql`
-    select account_id, threshold_cents, person_ids, updated_at, state, state_threshold_cents, state_since, mails_since, mails_count
+    select account_id, threshold_cents, updated_at, state, state_threshold_cents, state_since, mails_since, mails_count
       from balance_alerts
      where account_id = ${account_id}
        for update`)

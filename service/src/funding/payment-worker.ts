@@ -1,5 +1,6 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/database/db.ts'
+import type { Notify } from '../platform/mail/notify.ts'
 import type { Log } from '../platform/observability/log.ts'
 import { newId } from '../platform/text/ids.ts'
 import { Refusal, Unavailable } from '../platform/trouble.ts'
@@ -11,7 +12,6 @@ import {
   selectDueSubjects,
   selectUndecided,
 } from './event-queries.ts'
-import type { Notify } from './notify.ts'
 import type { PaymentProvider, ReadPayment } from './provider.ts'
 import {
   countAnswer,

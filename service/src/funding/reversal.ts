@@ -2,11 +2,11 @@ import { getAccount, setAccountStatus } from '../accounts/account.ts'
 import { lockMoney, readBalance } from '../ledger/transfer.ts'
 import { recordAction } from '../platform/database/audit.ts'
 import type { Tx } from '../platform/database/db.ts'
+import type { Notify } from '../platform/mail/notify.ts'
 import { dollars } from '../platform/text/format.ts'
 import { newId } from '../platform/text/ids.ts'
 import { assert, refuse } from '../platform/trouble.ts'
 import { returnedLetter, reversedLetter } from './letters.ts'
-import type { Notify } from './notify.ts'
 import type { ReadReversal } from './provider.ts'
 import type { TopUp } from './queries.ts'
 import {
@@ -45,11 +45,8 @@ export async function takeBack(
     await recordAction(tx, { ...entry, account_id, details: { reason } })
   }
   const taken = { kind: read.kind, amount_cents, taken_cents, owed_cents, id: reversal.id }
-  await notify.treasurers(
-    tx,
-    account_id,
-    reversedLetter(account, top_up, taken, await readBalance(tx, account_id)),
-  )
+  const letter = reversedLetter(account, top_up, taken, await readBalance(tx, account_id))
+  await notify(tx, account_id, 'reversal', letter)
   return amount_cents
 }
 
@@ -65,7 +62,8 @@ export async function giveBack(
   const { returned_cents } = await callReturnReversal(tx, booked, { status, at: new Date(nowMs) })
   if (returned_cents === null) return
   const account = await getAccount(tx, top_up.account_id)
-  await notify.treasurers(tx, top_up.account_id, returnedLetter(account, top_up, booked.kind, returned_cents))
+  const letter = returnedLetter(account, top_up, booked.kind, returned_cents)
+  await notify(tx, top_up.account_id, 'reversal', letter)
 }
 
 /** An operator settles what is owed: it was paid in another way, or is given up. */

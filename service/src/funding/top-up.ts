@@ -1,10 +1,10 @@
 import { getAccount } from '../accounts/account.ts'
 import { type Booking, fund, readBalance } from '../ledger/transfer.ts'
 import type { Tx } from '../platform/database/db.ts'
+import type { Notify } from '../platform/mail/notify.ts'
 import { dollars } from '../platform/text/format.ts'
 import { refuse } from '../platform/trouble.ts'
 import { creditedLetter } from './letters.ts'
-import type { Notify } from './notify.ts'
 import {
   callConfirmTopUp,
   callCreditPaidTopUp,
@@ -63,7 +63,7 @@ export async function credit(
     await book({ ...transfer, reference, created_at: new Date(nowMs) })
   }
   const letter = creditedLetter(await getAccount(tx, account_id), top_up, amount_cents, balance_cents)
-  await notify.member(tx, account_id, top_up.created_by, letter)
+  await notify(tx, account_id, 'top_up', letter)
   return {
     top_up,
     credited_cents: amount_cents,

@@ -14,6 +14,7 @@ import { createLive } from '../dashboard/live/live.ts'
 import { moneyArea } from '../dashboard/money/money.ts'
 import { ordersArea } from '../dashboard/orders/orders.ts'
 import { auditArea } from '../dashboard/team/audit.ts'
+import { mailArea } from '../dashboard/team/mail.ts'
 import { createMailOwners } from '../dashboard/team/mail-owners.ts'
 import { teamArea } from '../dashboard/team/team.ts'
 import { deliveriesArea } from '../dashboard/webhooks/deliveries.ts'
@@ -50,21 +51,12 @@ export async function mountAreas(config: DashboardConfig, { db, clock, keyring, 
   }
   const origin = config.SHOPWIRE_DASHBOARD_ORIGIN
   const sessions = await createSessions({ db, keyring, log, origin, limits, ...companyFrom(config) })
-  const live = createLive({
-    db,
-    clock,
-    sessions,
-    onError: (error) => log.warn({ err: error }, 'changes for open pages could not be read; it is retried'),
-  })
-  const tokenEvents = createTokenEvents({
-    db,
-    keyring,
-    clock,
-    onError: (error) => log.warn({ err: error }, 'events for command lines could not be read; it is retried'),
-  })
-  const catalogue = liveCatalogue(db, (error) =>
-    log.warn({ err: error }, 'the catalogue could not be refreshed; it is retried'),
-  )
+  const warn = (what: string) => (error: unknown) => log.warn({ err: error }, `${what}; it is retried`)
+  const onLiveError = warn('changes for open pages could not be read')
+  const live = createLive({ db, clock, sessions, onError: onLiveError })
+  const onEventsError = warn('events for command lines could not be read')
+  const tokenEvents = createTokenEvents({ db, keyring, clock, onError: onEventsError })
+  const catalogue = liveCatalogue(db, warn('the catalogue could not be refreshed'))
   await catalogue.open()
   const networks = networksOf(config)
   let opened: Promise<Admission> | undefined
@@ -99,6 +91,7 @@ export async function mountAreas(config: DashboardConfig, { db, clock, keyring, 
     ...homeArea(shared),
     ...keysArea(shared),
     ...live.area,
+    ...mailArea(shared),
     ...ordersArea(shared),
     ...teamArea({ ...shared, onLeft: live.endOf }),
     ...tokensArea(shared),

@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts'
+import { notifyPeople } from '../operations/notify-people.ts'
 import { exposeStoreFigures, FIGURES_EVERY_MS } from '../operations/store-figures.ts'
 import { createComposer } from '../orders/fulfilment/compose-event.ts'
 import { followTraces } from '../orders/fulfilment/follow-traces.ts'
@@ -198,6 +199,7 @@ function deliveryRunner(
       log,
       metrics,
       compose: createComposer(db, vault),
+      notify: notifyPeople(keyring, clock),
       random: Math.random,
       trace,
     }),

@@ -35,7 +35,7 @@ async function attempt(
   delivery: DueDelivery,
   span?: Span,
 ): Promise<boolean> {
-  const { db, clock, metrics } = shared
+  const { clock, metrics } = shared
   const { account_id, subject: endpoint_id } = job
   const { event_id, round, created_at } = delivery
   const startedMs = clock.nowMs()
@@ -94,7 +94,7 @@ async function attempt(
     ...span?.fields,
   })
   if (isCounted && sent.error !== null) {
-    await noticeTrouble(db, { account_id, endpoint_id, event_id, isGivenUp: state === 'failed' }, finishedMs)
+    await noticeTrouble(shared, { account_id, endpoint_id, event_id, state }, finishedMs)
   }
   return sent.error === null
 }

@@ -2,6 +2,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/database/db.ts'
 import type { Keyring } from '../platform/encryption/encryption.ts'
 import type { Job } from '../platform/jobs/jobs.ts'
+import type { Notify } from '../platform/mail/notify.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Span } from '../platform/observability/tracing.ts'
 import type { GuardedClient, GuardedClientOptions } from '../platform/outbound/guarded-client.ts'
@@ -21,6 +22,8 @@ export interface DeliverDeps {
   >
   /** The body of an event, as the receiver will parse it, the same whenever it is called. After a failed attempt the bytes are stored. */
   compose(event: EventToCompose): Promise<object>
+  /** Mails about an endpoint that fails. */
+  readonly notify: Notify
   random(): number
   /** Begins the span of an attempt, while tracing is on. */
   trace?: ((delivery: DeliveryToTrace) => Promise<Span>) | undefined

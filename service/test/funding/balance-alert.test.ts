@@ -90,7 +90,7 @@ test('a balance that falls, moves around the threshold and recovers sends three 
     'Balance of Acme Bots is below $10.00: $10.00',
     'Balance of Acme Bots has recovered: $20.00',
   ])
-  expect(letters[0]?.to).toEqual({ person_ids: ['per_1'], emails: [] })
+  expect(letters[0]).toMatchObject({ kind: 'balance_alert', emails: [] })
   expect(await area.getBalanceAlert(call({}, id) as never)).toMatchObject({
     threshold_cents: 1_000,
     state: 'ok',
@@ -126,12 +126,12 @@ test('the mail says how long the balance lasts at the present burn', async () =>
   expect(letters[0]?.letter.paragraphs?.join()).toContain('Nothing was spent lately')
 })
 
-test('refuses an alert that nobody would get, and audits one with its values before and after', async () => {
+test('refuses an alert that no owner would get, and audits one with its values before and after', async () => {
   const { operator, area, call } = shop
   const { id } = await operator.createAccount('Nobody')
   const set = (body: object) => area.setBalanceAlert(call({ body }, id) as never)
   await expect(set({ threshold_cents: 100, people: [] })).rejects.toMatchObject({
-    type: 'invalid_request',
+    type: 'conflict',
   })
   await set({ threshold_cents: 100, people: ['per_1'] })
   await set({ threshold_cents: 200, people: ['per_1'] })

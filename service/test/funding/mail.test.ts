@@ -5,6 +5,7 @@ import { createOperator } from '../../src/operations/operator.ts'
 import { systemClock as clock } from '../../src/platform/clock.ts'
 import { inAccount } from '../../src/platform/database/account-scope.ts'
 import { sql } from '../../src/platform/database/db.ts'
+import { chooseMail } from '../../src/sessions/mail-choices.ts'
 import { openTestDatabase, type TestDatabase } from '../../testing/database.ts'
 import { sendDueMail } from '../../testing/send-mail.ts'
 import { testKeyring } from '../../testing/shop.ts'
@@ -45,10 +46,10 @@ test('threat 74: the mail of an alert goes to chosen members and to other addres
   await join(account_id, 'olga', 'owner')
   await join(account_id, 'dev', 'developer')
   await join(account_id, 'new', 'viewer', false)
-  const person_ids = ['olga', 'left', 'new']
-  await inAccount(database.dashboard, account_id, (tx) =>
-    upsertAlert(tx, { account_id, threshold_cents: 100, person_ids, updated_at: new Date() }),
-  )
+  await inAccount(database.dashboard, account_id, async (tx) => {
+    await upsertAlert(tx, { account_id, threshold_cents: 100, updated_at: new Date() })
+    await chooseMail(tx, account_id, 'balance_alert', ({ person_id }) => person_id !== 'dev')
+  })
   await database.asOwner(`
     insert into alert_addresses (account_id, email, token_hash, asked_at, confirmed_at)
     values ('${account_id}', 'finance@example.com', null, now(), now()),
@@ -66,16 +67,16 @@ test('threat 74: the mail of an alert goes to chosen members and to other addres
   }
 })
 
-test('news about money taken back goes to owners and finance; nothing is sent when the transaction fails', async () => {
+test('mail that nobody has chosen goes to owners and finance; nothing is sent when the transaction fails', async () => {
   const { worker } = database
   const { id: account_id } = await operator().createAccount('Other')
   await join(account_id, 'olga', 'owner')
   await join(account_id, 'fin', 'finance')
   await join(account_id, 'view', 'viewer')
   const notify = notifyPeople(keyring, clock)
-  await worker.transaction((tx) => notify.treasurers(tx, account_id, { subject: 'News' }))
+  await worker.transaction((tx) => notify(tx, account_id, 'reversal', { subject: 'News' }))
   const failed = worker.transaction(async (tx) => {
-    await notify.treasurers(tx, account_id, { subject: 'Never' })
+    await notify(tx, account_id, 'reversal', { subject: 'Never' })
     throw new Error('rolled back')
   })
   await expect(failed).rejects.toThrow('rolled back')

@@ -71,7 +71,7 @@ test('a paid page is credited once the event was applied, with a transfer that n
     { kind: 'funding', change_cents: 50_000_00, reference: `stripe:${session.payment_intent}` },
   ])
   expect(shop.letters).toMatchObject([
-    { to: { person_ids: ['per_1'] }, letter: { subject: '$50,000.00 added to the balance of Acme Bots' } },
+    { kind: 'top_up', letter: { subject: '$50,000.00 added to the balance of Acme Bots' } },
   ])
 })
 
@@ -298,8 +298,8 @@ test('a dispute larger than the balance takes what is there, suspends the accoun
   expect(await owed()).toMatchObject([
     { kind: 'dispute', amount_cents: 10_000, taken_cents: 3_000, owed_cents: 7_000 },
   ])
-  expect(shop.letters.map(({ to, letter }) => [to, letter.subject])).toEqual([
-    [`treasurers of ${account_id}`, 'Acme Bots is suspended: $70.00 are owed'],
+  expect(shop.letters.map(({ kind, letter }) => [kind, letter.subject])).toEqual([
+    ['reversal', 'Acme Bots is suspended: $70.00 are owed'],
   ])
   expect((await shop.operator.listActions(account_id, 10)).map(({ action }) => action)).toContain(
     'account.suspend',

@@ -276,8 +276,14 @@ async function plant(account_id: string, key_id: string, person_id: string) {
     insert into top_ups (account_id, id, provider, amount_cents, state, reference, created_by, created_by_name, created_at, decided_at, note)
     values (${account_id}, 'top_z', 'bank', 5000, 'rejected', 'RF18TOPZ', ${person_id}, 'Zelda', now(), now(), 'Zelda called')`)
   await owner.run(sql`
-    insert into balance_alerts (account_id, threshold_cents, person_ids, updated_at)
-    values (${account_id}, 100, ${[person_id]}, now())`)
+    insert into balance_alerts (account_id, threshold_cents, updated_at)
+    values (${account_id}, 100, now())`)
+  await owner.run(sql`
+    insert into mail_choices (account_id, person_id, kind, is_wanted)
+    values (${account_id}, ${person_id}, 'top_up', false)`)
+  await owner.run(sql`
+    insert into saved_views (account_id, id, person_id, list, name, folded_name, query, created_at)
+    values (${account_id}, 'view_z', ${person_id}, 'orders', 'Zelda', 'zelda', 'q=zelda', now())`)
   await owner.run(sql`
     insert into alert_addresses (account_id, email, asked_at, confirmed_at)
     values (${account_id}, 'zelda@zelda.example', now(), now())`)

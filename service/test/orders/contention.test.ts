@@ -243,6 +243,7 @@ test(`${STRESS_MS / 1000} s of loads, deliveries, cancellations, leases, attempt
         }),
         log,
         metrics,
+        notify: async () => {},
         compose: (event) => composeEvent(worker, vault, event),
         random: Math.random,
       }),

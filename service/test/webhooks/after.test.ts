@@ -3,11 +3,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { EXIT } from '../../src/admin/program.ts'
 import { composeEvent } from '../../src/orders/fulfilment/compose-event.ts'
 import { sql } from '../../src/platform/database/db.ts'
+import type { Letter } from '../../src/platform/mail/letter.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
 import type { Sent } from '../../src/platform/outbound/guarded-client.ts'
 import { ANNOUNCE_CHUNK, announceCatalogue } from '../../src/webhooks/announce.ts'
 import { createDelivery } from '../../src/webhooks/deliver.ts'
 import { DELIVER_QUEUE } from '../../src/webhooks/deliver-queue.ts'
+import { WEBHOOK_MAILS_PER_DAY_MAX } from '../../src/webhooks/notices.ts'
 import { runAdminOn } from '../../testing/admin.ts'
 import { claimFromAllLanes } from '../../testing/claim.ts'
 import { itemOf, putItems } from '../../testing/items.ts'
@@ -24,6 +26,7 @@ let account_id: string
 let secret: string
 let got: { headers: Record<string, string>; body: string }[]
 let sent: Sent
+let told: { kind: string; letter: Letter }[]
 beforeAll(async () => {
   shop = await openShop({ limits: { requestsMax: 1_000_000, ordersMax: 1_000_000 } })
   await putItems(shop.database.operator, [itemOf(ITEM)])
@@ -38,6 +41,7 @@ beforeEach(async () => {
   })
   secret = body.secret
   got = []
+  told = []
   sent = ACCEPTED
 })
 
@@ -56,6 +60,7 @@ async function work(laterMs = 0) {
       },
       close: async () => {},
     }),
+    notify: async (_tx, _account_id, kind, letter) => void told.push({ kind, letter }),
     compose: (event) => composeEvent(shop.database.worker, shop.vault, event),
     log,
     metrics: shop.metrics,
@@ -171,6 +176,14 @@ describe('notices', () => {
     const [latest] = await notices()
     expect(await notices()).toHaveLength(2)
     expect(latest.details.percent).toBe(50)
+    expect(told.map(({ kind, letter }) => [kind, letter.subject])).toEqual([
+      ['webhook_trouble', 'Webhook of Receiver: 100 % of the latest attempts failed'],
+      ['webhook_trouble', 'Webhook of Receiver: 50 % of the latest attempts failed'],
+    ])
+    // Of the URL only its host: the rest may contain a token.
+    const said = told[0]?.letter.paragraphs?.join(' ')
+    expect(said).toContain('93.184.216.34')
+    expect(said).not.toContain('/hook')
   })
 
   test('events that are given up give one notice an hour', async () => {
@@ -179,6 +192,17 @@ describe('notices', () => {
     await work(3_700_000)
     expect((await shop.call('GET', '/v1/webhook', { key })).body.failed).toBe(3)
     expect(await notices()).toMatchObject([{ kind: 'webhook.given_up' }])
+    expect(told.map(({ letter }) => letter.subject)).toEqual(['Webhook of Receiver: an event was given up'])
+  })
+
+  test('an endpoint that fails and recovers all day gives notices, and no more than so many mails', async () => {
+    await shop.database.asOwner(`
+      insert into notices (account_id, id, kind, details, created_at, is_mailed)
+      select '${account_id}', 'ntc_' || n, 'webhook.failing', '{}', now() - n * interval '3 hours', true
+        from generate_series(1, ${WEBHOOK_MAILS_PER_DAY_MAX}) n`)
+    await fail(10)
+    expect(await notices()).toHaveLength(WEBHOOK_MAILS_PER_DAY_MAX + 1)
+    expect(told).toEqual([])
   })
 })
 

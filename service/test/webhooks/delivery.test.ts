@@ -89,6 +89,7 @@ const work = (job: Job) =>
     keyring: shop.keyring,
     clock: { nowMs: () => nowMs },
     openClient,
+    notify: async () => {},
     compose: (event) => composeEvent(shop.database.worker, shop.vault, event),
     log,
     metrics: shop.metrics,

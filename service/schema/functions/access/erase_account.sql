@@ -39,7 +39,7 @@ begin
    where account_id = p_account_id;
   delete from personal_tokens where account_id = p_account_id;
   update balance_alerts
-     set threshold_cents = null, person_ids = '{}'
+     set threshold_cents = null
    where account_id = p_account_id;
   delete from alert_addresses where account_id = p_account_id;
   update accounts

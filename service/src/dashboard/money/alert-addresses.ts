@@ -5,6 +5,7 @@ import type { Queryable } from '../../platform/database/db.ts'
 import type { Keyring } from '../../platform/encryption/encryption.ts'
 import { refuse } from '../../platform/trouble.ts'
 import { type Attempts, alertMailNames } from '../../sessions/attempts.ts'
+import { readersOf, selectMailMembers } from '../../sessions/mail-choices.ts'
 import { selectMembers } from '../../sessions/members.ts'
 import { tidyEmail } from '../../sessions/people.ts'
 import { askAlertAddress } from '../../sessions/routes/alert-address-routes.ts'
@@ -66,9 +67,10 @@ export const alertAddressArea = ({
 export async function readAlert(tx: Queryable, account_id: string) {
   const alert = await selectAlert(tx, account_id)
   const addresses = await selectAddresses(tx, account_id)
+  const { goesTo, waitsFor } = readersOf('balance_alert', await selectMailMembers(tx, account_id))
   return {
     threshold_cents: alert?.threshold_cents ?? null,
-    people: [...(alert?.person_ids ?? [])],
+    people: [...goesTo, ...waitsFor].map(({ person_id }) => person_id),
     addresses: addresses.map(({ email, asked_at, confirmed_at }) => ({
       email,
       is_confirmed: confirmed_at !== null,

@@ -15,7 +15,8 @@ import type { Transfer } from '../../ledger/transfer.ts'
 import { inAccount } from '../../platform/database/account-scope.ts'
 import type { Db, Queryable } from '../../platform/database/db.ts'
 import { monthOf, monthRange } from '../../platform/text/months.ts'
-import { assert, refuse } from '../../platform/trouble.ts'
+import { assert } from '../../platform/trouble.ts'
+import { chooseMail } from '../../sessions/mail-choices.ts'
 import type { MemberAct } from '../act.ts'
 import type { Area } from '../area.ts'
 import { type AlertAddressDeps, alertAddressArea, readAlert } from './alert-addresses.ts'
@@ -119,14 +120,9 @@ export const moneyArea = (deps: MoneyDeps): Area<typeof moneyRoutes> => {
         const { account_id } = member
         const { threshold_cents, people } = body
         const before = await readAlert(tx, account_id)
-        if (threshold_cents !== null && people.length + before.addresses.length === 0) {
-          throw refuse(
-            'invalid_request',
-            'Nobody would get the mail. Choose at least one person or address, or turn the alert off.',
-          )
-        }
-        const updated_at = new Date(nowMs)
-        await upsertAlert(tx, { account_id, threshold_cents, person_ids: people, updated_at })
+        await upsertAlert(tx, { account_id, threshold_cents, updated_at: new Date(nowMs) })
+        if (threshold_cents !== null)
+          await chooseMail(tx, account_id, 'balance_alert', ({ person_id }) => people.includes(person_id))
         return {
           result: await readAlert(tx, account_id),
           target: account_id,

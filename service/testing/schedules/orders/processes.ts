@@ -45,6 +45,7 @@ export function startWorker(store: SimulatedStore, clock: Clock): Worker {
   const deliver = createDelivery({
     ...{ db, keyring, clock, log, metrics, random: Math.random },
     openClient: (url) => ({ post: (headers, body) => postTo(url, headers, body), close: async () => {} }),
+    notify: async () => {},
     compose: (event) => composeEvent(db, vault, event),
   })
 
