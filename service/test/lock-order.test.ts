@@ -11,6 +11,7 @@ import { keysArea } from '../src/dashboard/keys/keys.ts'
 import { callerOfToken, tokensArea } from '../src/dashboard/keys/tokens.ts'
 import { mailArea } from '../src/dashboard/team/mail.ts'
 import { createMailOwners } from '../src/dashboard/team/mail-owners.ts'
+import { viewsArea } from '../src/dashboard/views/views.ts'
 import { checkBalances, upsertAlert } from '../src/funding/balance-alert.ts'
 import { insertPaymentEvent } from '../src/funding/event-queries.ts'
 import { createPaymentWorker } from '../src/funding/payment-worker.ts'
@@ -317,7 +318,7 @@ test('every transaction locks rows in the order of LOCK_ORDER, and every locking
 
   await moneyInAndBack(database, operator, (await operator.createAccount('Payer')).id)
   await changeKeysAndTokens(database, account_id, keyring)
-  await chooseOwnMail(database, account_id)
+  await chooseMailAndViews(database, account_id)
   await walkIdentity({ database, keyring })
 
   // A closed account, with its people and what it had.
@@ -546,10 +547,17 @@ async function moneyInAndBack(database: TestDatabase, operator: Operator, accoun
   await checkBalances({ db: worker, clock, notify })
 }
 
-async function chooseOwnMail(database: TestDatabase, account_id: string): Promise<void> {
+/** The last owner's mail of a kind, and a view of each list. */
+async function chooseMailAndViews(database: TestDatabase, account_id: string): Promise<void> {
   const member = await signIn(database, memberOf(account_id))
-  const mail = mailArea({ db: database.dashboard, act: createMemberAct(database.dashboard, clock) })
+  const shared = { db: database.dashboard, act: createMemberAct(database.dashboard, clock) }
+  const [mail, views] = [mailArea(shared), viewsArea(shared)]
   await callAs(member, mail.setOwnMail, { body: { kind: 'top_up', is_on: true } })
+  const { id } = await callAs(member, views.saveView, {
+    body: { list: 'orders', name: 'Paid', query: 'status=paid' },
+  })
+  await callAs(member, views.renameView, { body: { id, name: 'Open' } })
+  await callAs(member, views.deleteView, { body: { id } })
 }
 
 async function changeKeysAndTokens(

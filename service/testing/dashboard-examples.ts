@@ -34,6 +34,7 @@ export interface ForeignThings {
   /** An address that only they have. */
   readonly email: string
   readonly audit_id: string
+  readonly view_id: string
 }
 
 const ORDER_ID = `ord_${'0'.repeat(26)}`
@@ -114,6 +115,13 @@ export const routeExamples: Readonly<Record<DashboardRouteName, RouteExample>> =
     body: { person_id: 'per_1', kind: 'top_up', is_on: false },
     foreign: ({ person_id }) => ({ body: { person_id, kind: 'top_up', is_on: false } }),
   },
+  listViews: {},
+  saveView: { body: { list: 'orders', name: 'Large ones', query: 'min=10000' } },
+  renameView: {
+    body: { id: 'view_1', name: 'Larger ones' },
+    foreign: ({ view_id }) => ({ body: { id: view_id, name: 'mine' } }),
+  },
+  deleteView: { body: { id: 'view_1' }, foreign: ({ view_id }) => ({ body: { id: view_id } }) },
   listKeys: {},
   readKey: { id: 'key_1', foreign: ({ key_id }) => ({ id: key_id }) },
   createKey: { body: { name: 'checkout', scopes: ['account:read'] } },

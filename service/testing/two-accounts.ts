@@ -97,6 +97,7 @@ async function makeThings(
   const { token } = await asStranger('createToken', routeExamples.createToken)
   const invitation = await asStranger('invite', { body: { email, role: 'viewer' } })
   const { transfers } = await asStranger('listTransfers')
+  const { id: view_id } = await asStranger('saveView', routeExamples.saveView)
   const { rows } = await asStranger('listAudit')
   await shop.database.asOwner(`
     insert into passkeys (id, person_id, name, credential_id, public_key, counter, device_type, is_synced, created_at)
@@ -118,5 +119,6 @@ async function makeThings(
     invitation_id: invitation.id,
     email,
     audit_id: rows[0].id,
+    view_id,
   }
 }

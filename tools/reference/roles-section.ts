@@ -6,7 +6,7 @@ type OfMembers = Extract<(typeof dashboardRoutes)[number], { readonly access: re
 type NameOf<Method extends string> = Extract<OfMembers, { readonly method: Method }>['name']
 
 /** Everybody's own things, which the page names below the list. */
-const ONES_OWN = ['setOwnMail'] as const
+const ONES_OWN = ['saveView', 'renameView', 'deleteView', 'setOwnMail'] as const
 type OnesOwn = (typeof ONES_OWN)[number]
 
 /** What an action does, in a few words. One without words here does not compile. */

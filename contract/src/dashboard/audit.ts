@@ -24,6 +24,14 @@ export const AuditRow = closed({
 })
 export type AuditRow = Static<typeof AuditRow>
 
+const filters = {
+  person_id: Type.Optional(Filter),
+  /** One action (`key.create`) or one kind of them (`key`). */
+  action: Type.Optional(Filter),
+  target: Type.Optional(Filter),
+}
+export const AuditFilters = closed(filters)
+
 export const auditRoutes = [
   {
     name: 'listAudit',
@@ -35,10 +43,7 @@ export const auditRoutes = [
       before: Type.Optional(Filter),
       after: Type.Optional(Filter),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: AUDIT_ROWS_MAX })),
-      person_id: Type.Optional(Filter),
-      /** One action (`key.create`) or one kind of them (`key`). */
-      action: Type.Optional(Filter),
-      target: Type.Optional(Filter),
+      ...filters,
     }),
     reply: closed({
       rows: Type.Array(AuditRow),

@@ -12,6 +12,7 @@ import { orderRoutes } from './orders.ts'
 import type { DashboardRoute } from './route.ts'
 import { teamRoutes } from './team.ts'
 import { tokensRoutes } from './tokens.ts'
+import { viewRoutes } from './views.ts'
 import { webhookRoutes } from './webhook.ts'
 
 export * from './audit.ts'
@@ -30,6 +31,7 @@ export * from './roles.ts'
 export * from './route.ts'
 export * from './team.ts'
 export * from './tokens.ts'
+export * from './views.ts'
 export * from './webhook.ts'
 
 /** Every route of the dashboard's API, one list per area. */
@@ -47,6 +49,7 @@ export const dashboardRoutes = [
   ...orderRoutes,
   ...teamRoutes,
   ...tokensRoutes,
+  ...viewRoutes,
   ...webhookRoutes,
 ] as const satisfies readonly DashboardRoute[]
 

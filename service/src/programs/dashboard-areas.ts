@@ -17,6 +17,7 @@ import { auditArea } from '../dashboard/team/audit.ts'
 import { mailArea } from '../dashboard/team/mail.ts'
 import { createMailOwners } from '../dashboard/team/mail-owners.ts'
 import { teamArea } from '../dashboard/team/team.ts'
+import { viewsArea } from '../dashboard/views/views.ts'
 import { deliveriesArea } from '../dashboard/webhooks/deliveries.ts'
 import { webhookArea } from '../dashboard/webhooks/webhook.ts'
 import type { DashboardHandlers } from '../edge/dashboard/dashboard-family.ts'
@@ -95,6 +96,7 @@ export async function mountAreas(config: DashboardConfig, { db, clock, keyring, 
     ...ordersArea(shared),
     ...teamArea({ ...shared, onLeft: live.endOf }),
     ...tokensArea(shared),
+    ...viewsArea(shared),
     ...webhookArea(shared),
     ...moneyArea({ ...shared, attempts: sessions.attempts, funding: fundingOptionsOf(config) }),
   }

@@ -27,6 +27,7 @@ const WITH_ROWS = [
   'order_links',
   'orders',
   'personal_tokens',
+  'saved_views',
   'top_ups',
   'transfers',
   'webhook_endpoints',

@@ -146,6 +146,8 @@ async function contents() {
          'keys', (select jsonb_agg(jsonb_build_array(k.id, k.name, k.revoked_at) order by k.id) from api_keys k where k.account_id = $1),
          'members', (select jsonb_agg(jsonb_build_array(m.person_id, m.role) order by m.person_id) from memberships m where m.account_id = $1),
          'deliveries', (select jsonb_agg(jsonb_build_array(d.event_id, d.state, d.round) order by d.event_id) from deliveries d where d.account_id = $1),
+         'views', (select jsonb_agg(jsonb_build_array(v.id, v.name) order by v.id) from saved_views v where v.account_id = $1),
+         'mail', (select count(*) from mail_choices c where c.account_id = $1),
          'links', (select count(*) from link_reads r where r.account_id = $1)) as rows`,
       [other.account_id],
     ),
@@ -161,4 +163,4 @@ function otherIdLike(id: string): string {
 
 /** A refusal without what differs from request to request. */
 const withoutIds = (body: string) =>
-  body.replaceAll(/\b(req|ord|evt|key|top|inv|per|acct|ses|pat|k)_\w+/g, '')
+  body.replaceAll(/\b(req|ord|evt|key|top|inv|per|acct|ses|pat|view|k)_\w+/g, '')
