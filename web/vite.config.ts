@@ -12,6 +12,9 @@ const FORMS = /@mantine\/form|PasswordInput|uqr|apps\/dashboard\/session|act-for
 /** What only screens with items need. */
 const ITEMS = /item-art/
 
+/** What only lists have that can be filtered and selected. */
+const LISTS = /apps\/dashboard\/lists|lists\/selection|strings\/views/
+
 /** `@media (--phone)`: breakpoints are named in style sheets, and are numbers in look/ alone. */
 const breakpoints: Plugin = {
   name: 'named-breakpoints',
@@ -62,12 +65,13 @@ export const webConfig = (app: string) =>
               // What more than one screen uses. A screen itself, and the charts, stay files of their own.
               {
                 name: SHARED,
-                test: (id) => !FORMS.test(id) && !ITEMS.test(id),
+                test: (id) => !FORMS.test(id) && !ITEMS.test(id) && !LISTS.test(id),
                 minShareCount: 2,
                 priority: 1,
               },
               { name: 'forms', test: FORMS, minShareCount: 2 },
               { name: 'items', test: ITEMS, minShareCount: 2 },
+              { name: 'lists', test: LISTS, minShareCount: 2 },
             ],
           },
         },

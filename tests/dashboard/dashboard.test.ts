@@ -324,6 +324,48 @@ describe.each(IS_SHORT ? (['keyboard'] as const) : hands)('with the %s', (how) =
     },
   )
 
+  test.skipIf(IS_SHORT)(
+    'filters become a view that is deleted and brought back, and selected events are sent again together',
+    async () => {
+      const { page, press, write, choose, button, field } = owner
+      const item = (name: string) => page.getByRole('menuitem', { name })
+      await startAt('Deliveries')
+      await press(button('Filter by state'))
+      await choose(page.getByRole('radio', { name: 'Accepted' }))
+      await press(button('Views'))
+      await press(item('Save these filters…'))
+      await write(field('Name'), 'Accepted ones')
+      await screens.check(page, 'save view')
+      await press(button('Save view'))
+      await page.getByText('View “Accepted ones” saved').waitFor()
+      await press(button('Clear'))
+      await press(button('Views'))
+      await press(item('Accepted ones'))
+      await page.waitForURL(/\?state=accepted$/)
+      await press(button('Views, shown is Accepted ones'))
+      await press(item('Rename or delete…'))
+      await screens.check(page, 'views')
+      await press(button('Delete Accepted ones'))
+      await page.getByText('View “Accepted ones” deleted').waitFor()
+      await button('Views').waitFor()
+      // The one before offers it too.
+      await press(button('Undo').last())
+      await button('Views, shown is Accepted ones').waitFor()
+
+      const boxes = page.getByRole('checkbox', { name: /^Select evt_/ })
+      await choose(boxes.nth(0))
+      await choose(boxes.nth(1))
+      await screens.check(page, 'deliveries, selected')
+      await press(button('Resend 2 events…'))
+      await screens.check(page, 'resend several')
+      await press(button('Resend 2 events'))
+      await page.getByText('2 events are on the way again').waitFor()
+      await page.getByRole('region', { name: 'Selection' }).waitFor({ state: 'detached' })
+      const sent = `select details -> 'after' ->> 'events' from audit_log where account_id = '${account_id}' and action = 'webhook.resend_several'`
+      expect(await world.system.query(sent)).toBe('2')
+    },
+  )
+
   test('the statement of the month equals the balance and the transfers', async () => {
     const { page, press } = owner
     await startAt('Balance')

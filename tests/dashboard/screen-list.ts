@@ -24,6 +24,12 @@ const byMenu = (item: string) => async (page: Page, mustOpen: boolean) => {
     (await opens(() => menu, dialog)(page, mustOpen))
   )
 }
+const byViews = (item: string) => async (page: Page, mustOpen: boolean) =>
+  (await opens(button('Views'), (shown) => shown.getByRole('menu'))(page, mustOpen)) &&
+  opens((shown) => shown.getByRole('menuitem', { name: item }), dialog)(page, mustOpen)
+const selection = (page: Page) => page.getByRole('region', { name: 'Selection' })
+const selects = (opened: (page: Page) => Locator) =>
+  opens((page) => page.getByRole('checkbox', { name: /^Select (ord|evt)_/ }), opened)
 const byKey = (key: string) => async (page: Page) => {
   await page.keyboard.press(key)
   await dialog(page).first().waitFor()
@@ -84,11 +90,32 @@ export const openings: readonly Screen[] = [
   { name: 'revoke key', path: '/keys', open: byMenu('Revoke…') },
   { name: 'change URL', path: '/webhook', open: dialogBy('Change URL…') },
   { name: 'rotate secret', path: '/webhook', open: dialogBy('Rotate secret…') },
+  { name: 'event', path: '/webhook', open: opens(rowLink, panel) },
+  {
+    name: 'send example',
+    path: '/webhook',
+    open: async (page, mustOpen) =>
+      (await opens(rowLink, panel)(page, mustOpen)) && dialogBy('Send this example…')(page, mustOpen),
+  },
   { name: 'stop webhook', path: '/webhook', open: dialogBy('Stop webhook…') },
   { name: 'delivery, accepted', path: '/deliveries?state=accepted', open: opens(rowLink, panel) },
   { name: 'delivery, failed', path: '/deliveries?state=failed', open: opens(rowLink, panel) },
+  { name: 'orders, selected', path: '/orders', open: selects(selection) },
+  {
+    name: 'resend several',
+    path: '/deliveries',
+    open: async (page, mustOpen) =>
+      (await selects(selection)(page, mustOpen)) && dialogBy(/^Resend \d+ events?…$/)(page, mustOpen),
+  },
+  {
+    name: 'views',
+    path: '/orders?status=paid',
+    open: opens(button('Views'), (page) => page.getByRole('menu')),
+  },
+  { name: 'save view', path: '/orders?status=paid', open: byViews('Save these filters…') },
   { name: 'recover', path: '/deliveries', open: dialogBy('Recover failed…') },
   { name: 'invite', path: '/team', open: dialogBy('Invite…') },
+  { name: 'who gets mail', path: '/team', open: dialogBy(/^Change who gets/) },
   { name: 'change role', path: '/team', open: byMenu('Change role…') },
   { name: 'new recovery codes', path: '/security', open: dialogBy('New codes…') },
   { name: 'change password', path: '/security', open: dialogBy('Change your password') },

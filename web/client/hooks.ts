@@ -8,6 +8,7 @@ import {
   useQueryClient,
 } from '@tanstack/react-query'
 import { showDone, showFailure } from '#kit/components/feedback/toasts.tsx'
+import { words } from '#kit/words.ts'
 import { RequestError } from '#lib/request-error.ts'
 import type { ActNameOf, Client, InputOf, ReadNameOf, RouteTable } from './client.ts'
 
@@ -25,6 +26,8 @@ interface ActOptions<ReadName, Reply, Body> {
   readonly onDone?: (reply: Reply, body: Body) => void
   /** What the toast says: what happened, and its consequence. */
   readonly done?: (reply: Reply, body: Body) => readonly [title: string, consequence?: string]
+  /** What the toast offers: the opposite action, where there is one that is safe. Undefined: not this time. */
+  readonly undo?: (reply: Reply, body: Body) => (() => Promise<unknown>) | undefined
   /** What did not happen: the title of the toast when it fails. Null: the caller shows the error itself. */
   readonly failed: string | null
 }
@@ -64,9 +67,13 @@ export function createHooks<Table extends RouteTable>(api: Client<Table>) {
     return useMutation<Reply<Name>, Error, Body<Name>>({
       mutationFn: (body) => api.act(name, body),
       onSuccess: (reply, body) => {
-        for (const read of options.refresh ?? []) void client.invalidateQueries({ queryKey: [read] })
+        const refresh = () => {
+          for (const read of options.refresh ?? []) void client.invalidateQueries({ queryKey: [read] })
+        }
+        refresh()
         const said = options.done?.(reply, body)
-        if (said) showDone(said[0], said[1])
+        const undo = options.undo?.(reply, body)
+        if (said) showDone(said[0], said[1], undo && (() => void undoWith(undo, refresh)))
         options.onDone?.(reply, body)
       },
       onError: (error) => {
@@ -76,6 +83,16 @@ export function createHooks<Table extends RouteTable>(api: Client<Table>) {
   }
 
   return { useRead, useAct }
+}
+
+async function undoWith(undo: () => Promise<unknown>, refresh: () => void): Promise<void> {
+  try {
+    await undo()
+    showDone(words.undone)
+  } catch (error) {
+    showFailure(words.notUndone, error)
+  }
+  refresh()
 }
 
 /** The same question gets the same answer. */

@@ -35,6 +35,7 @@ export function KeyHelp({ nav, isOpen, onClose }: KeyHelpProps) {
               { keys: ['j', 'k'], what: words.move },
               { keys: ['↵'], what: words.open },
               { keys: ['c'], what: words.copy },
+              { keys: ['x'], what: words.select },
               { keys: ['f'], what: words.filters },
             ]}
           />

@@ -26,6 +26,8 @@ const topicsOf: { readonly [Name in ReadName]?: readonly LiveTopic[] } = {
   readKey: ['keys'],
   listTokens: ['keys'],
   getTeam: ['team'],
+  getMailPreferences: ['team'],
+  listViews: ['team'],
 }
 
 /** `onRefused`: the service wants no stream here; the session says why. */

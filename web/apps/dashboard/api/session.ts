@@ -1,6 +1,7 @@
 import type { Role } from '@shopwire/contract/dashboard'
 import { type QueryFilters, queryOptions, useQuery } from '@tanstack/react-query'
 import { queryClient } from '#client/query-client.ts'
+import { offerNoUndo } from '#kit/components/feedback/toasts.tsx'
 import { RequestError } from '#lib/request-error.ts'
 import { rememberAccount } from '../session/last-account.ts'
 import { shell } from '../strings/shell.ts'
@@ -49,6 +50,7 @@ function show({ account, accounts }: Session): void {
 /** Before the page goes on in another account, or in none. The session that is read next says in which. */
 export function leaveAccount(): void {
   setShownAccount(null)
+  offerNoUndo()
   queryClient.removeQueries(readsOfAccount)
 }
 

@@ -12,6 +12,8 @@ export const audit = {
     ['webhook', 'Webhook'],
     ['balance', 'Balance'],
     ['team', 'Team'],
+    ['mail', 'Mail'],
+    ['view', 'Saved views'],
     ['session', 'Sign-in'],
   ] as const,
   none: 'Nothing has happened yet',

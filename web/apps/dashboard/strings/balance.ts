@@ -109,7 +109,7 @@ export const balance = {
     turnedOff: 'Low-balance mail is off',
     turnedOffMore: 'Nobody is written to when the balance falls.',
     wrongEmail: 'This is not an e-mail address. Write one such as finance@example.com.',
-    nobody: 'Choose at least one person or address, or turn the mail off.',
+    noOwner: 'Choose at least one Owner, or turn the mail off.',
     onlyTreasurers: 'Owners and Finance can change this.',
   },
 

@@ -103,6 +103,31 @@ export const deliveries = {
   noResultBody:
     'Remove one of them to see more. Events are kept for as long as the store keeps its delivery log.',
 
+  exportAll: 'Export CSV',
+  selection: {
+    resend: (count: number) => `Resend ${events(count)}…`,
+    export: 'Export selected',
+    title: (count: number) => `Resend ${events(count)}`,
+    lead: 'To the webhook URL as it is now, oldest first, at most 20 a second. Ids and bytes stay the same, signatures are new. Your server must know ids that it has handled.',
+    twice: (rows: number) =>
+      rows === 1
+        ? 'One selected row is of an event that is selected twice, because it was sent to two URLs.'
+        : `${rows} selected rows are of events that are selected twice, because they were sent to two URLs.`,
+    confirm: (count: number) => `Resend ${events(count)}`,
+    keep: 'Send nothing',
+    done: (count: number) => `${events(count)} ${count === 1 ? 'is' : 'are'} on the way again`,
+    doneMore: 'The same ids and the same bytes, with new signatures.',
+    notDone: 'No event was sent again',
+    partly: (sent: number, asked: number) => `${formatCount(sent)} of ${events(asked)} on the way again`,
+    partlyLead: 'These were not sent again:',
+    close: 'Close',
+    outcomes: {
+      resent: 'on the way again',
+      already_queued: 'waits for its next attempt anyway',
+      not_found: 'past the retention of events',
+    },
+  },
+
   /** What the last attempt ended with, as short as a code. */
   error: {
     dns: 'dns',

@@ -18,6 +18,7 @@ export const orders = {
       ? 'Every purchase of this account, with its links and its story.'
       : `${plural(count, 'order')}${since === null ? '' : ` since ${since}`}${worth === null ? '' : `, worth ${worth}`}`,
   export: 'Export CSV',
+  exportSelected: 'Export selected',
   tabs: 'Status',
   statuses: { all: 'All', paid: 'Paid', delivered: 'Delivered', cancelled: 'Cancelled' },
   search: 'Order id or idempotency key',

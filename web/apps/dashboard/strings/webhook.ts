@@ -84,18 +84,23 @@ export const webhook = {
 
   events: {
     title: 'Events',
-    caption: 'Types of events and when each was last made',
+    caption: 'Types of events and when each was last made. Choose one to see its schema and an example.',
     type: 'Event',
     when: 'When',
     last: 'Last',
     notYet: 'not yet',
-    meanings: {
-      'order.accepted': 'an order was paid',
-      'order.delivered': 'its gift links are there, in the event',
-      'order.cancelled': 'it was cancelled and refunded',
-      'catalogue.changed': 'items or prices changed; at most once a minute',
-      test: 'you asked for one',
-    },
+    yours: 'What you do',
+    example: 'Example',
+    schema: 'JSON Schema',
+    send: 'Send this example…',
+    noUrl: 'Set a webhook URL first, then the example can be sent to it.',
+    noRole: 'Owners and Developers send examples.',
+    sendTitle: (type: string) => `Send an example of ${type}`,
+    sendLead: (host: string) =>
+      `To ${host}, signed like every event. Its data.message says that it is an example, and the order in it cannot exist: a server that looks orders up before it acts does nothing with it.`,
+    sendConfirm: 'Send example',
+    sendKeep: 'Send nothing',
+    notSent: 'No example was sent',
   },
 
   test: {

@@ -4,18 +4,47 @@ import { RequestError } from '#lib/request-error.ts'
 import { words } from '../../words.ts'
 
 const STAYS_MS = 6_000
+/** To read what happened, and to think again. */
+const WITH_UNDO_MS = 12_000
 const look = { withBorder: true, radius: 'md', color: 'transparent' } as const
 
-/** What happened, and its consequence. */
-export function showDone(title: string, consequence?: string): void {
-  notifications.show({
+/** What happened, and its consequence. `undo`: does the opposite, once. */
+export function showDone(title: string, consequence?: string, undo?: () => void): void {
+  const id = notifications.show({
     ...look,
     title,
-    message: consequence ?? null,
+    message: undo ? (
+      <>
+        {consequence}{' '}
+        <button
+          type="button"
+          className="sw-link"
+          onClick={() => {
+            close(id)
+            undo()
+          }}
+        >
+          {words.undo}
+        </button>
+      </>
+    ) : (
+      (consequence ?? null)
+    ),
     icon: <IconCircleCheck size={18} stroke={1.75} color="var(--sw-ok)" aria-hidden />,
-    autoClose: STAYS_MS,
+    autoClose: undo ? WITH_UNDO_MS : STAYS_MS,
   })
+  if (undo) undoable.add(id)
 }
+
+const undoable = new Set<string>()
+
+function close(id: string): void {
+  undoable.delete(id)
+  notifications.hide(id)
+}
+
+/** Takes back what is offered: it was meant for the account that the page has left. */
+export const offerNoUndo = (): void => undoable.forEach(close)
 
 export function showNote(title: string, more?: string): void {
   notifications.show({

@@ -30,12 +30,26 @@ interface LineProps {
   readonly isOpen: boolean
   readonly isQuiet: boolean
   readonly isGone: boolean
+  /** Undefined: rows are not selected here. */
+  readonly isSelected: boolean | undefined
+  readonly onSelect: (id: string, isRange: boolean) => void
   /** Times are shown by the day: the next day, every row is drawn again. */
   readonly today: string
 }
 
 /** One row, drawn again only when it has changed: a live list is read again every few seconds, and mostly says the same. */
-export const Line = memo(function Line({ id, row, columns, to, onOpen, isOpen, isQuiet, isGone }: LineProps) {
+export const Line = memo(function Line({
+  id,
+  row,
+  columns,
+  to,
+  onOpen,
+  isOpen,
+  isQuiet,
+  isGone,
+  isSelected,
+  onSelect,
+}: LineProps) {
   const canOpen = to !== undefined || onOpen !== undefined
   return (
     <tr
@@ -44,8 +58,18 @@ export const Line = memo(function Line({ id, row, columns, to, onOpen, isOpen, i
       data-open={isOpen || undefined}
       data-quiet={isQuiet || isGone || undefined}
       data-can-open={canOpen || undefined}
+      data-selected={isSelected || undefined}
       onClick={canOpen ? openFromRow : undefined}
     >
+      {isSelected === undefined ? null : (
+        <td className={classes.select}>
+          <SelectBox
+            label={words.selection.row(id)}
+            isSelected={isSelected}
+            onToggle={(isRange) => onSelect(id, isRange)}
+          />
+        </td>
+      )}
       {columns.map((column, index) => (
         <td key={column.id} {...cellProps(column)}>
           {index === 0 ? (
@@ -61,6 +85,33 @@ export const Line = memo(function Line({ id, row, columns, to, onOpen, isOpen, i
     </tr>
   )
 })
+
+interface SelectBoxProps {
+  readonly label: string
+  readonly isSelected: boolean
+  readonly isPartly?: boolean
+  /** `isRange`: with Shift. */
+  readonly onToggle: (isRange: boolean) => void
+}
+
+/** A plain box: Mantine's would be most of what a table of fifty rows takes to draw. */
+export function SelectBox({ label, isSelected, isPartly = false, onToggle }: SelectBoxProps) {
+  return (
+    <label className={classes.selectBox}>
+      <input
+        type="checkbox"
+        aria-label={label}
+        checked={isSelected}
+        ref={(box) => {
+          if (box) box.indeterminate = isPartly
+        }}
+        // Otherwise the text between two clicks is selected too.
+        onMouseDown={(event) => event.shiftKey && event.preventDefault()}
+        onChange={(event) => onToggle((event.nativeEvent as globalThis.MouseEvent).shiftKey)}
+      />
+    </label>
+  )
+}
 
 interface RowLinkProps {
   readonly to: string | undefined

@@ -11,16 +11,14 @@ import {
   useTable,
 } from '@tanstack/react-table'
 import { Fragment, type ReactNode, useCallback, useEffect, useMemo, useRef } from 'react'
-import { copyText } from '#lib/copy.ts'
-import { useKeys } from '#lib/keyboard.ts'
 import { dayKey } from '#lib/time.ts'
 import { useDelayed } from '#lib/use-delayed.ts'
 import { words } from '../../words.ts'
 import { ErrorState } from '../feedback/states.tsx'
-import { showNote } from '../feedback/toasts.tsx'
 import classes from './data-table.module.css'
-import { type Column, cellProps, Line, RowLink } from './data-table-row.tsx'
+import { type Column, cellProps, Line, RowLink, SelectBox } from './data-table-row.tsx'
 import { Pager, type Paging } from './pager.tsx'
+import { useRowKeys } from './row-keys.ts'
 
 export type { Column }
 
@@ -28,6 +26,16 @@ export type { Column }
 export interface PhoneRow {
   readonly top: readonly [ReactNode, ReactNode?]
   readonly bottom: readonly [ReactNode, ReactNode?]
+}
+
+/** Rows that are selected together: see selection.tsx. */
+export interface RowSelection {
+  isSelected(id: string): boolean
+  /** `isRange`: with every row since the last one that was selected. */
+  toggle(id: string, isRange: boolean): void
+  /** Of the rows that are shown. */
+  readonly shown: 'all' | 'some' | 'none'
+  toggleShown(): void
 }
 
 export interface DataTableProps<Row> {
@@ -61,6 +69,8 @@ export interface DataTableProps<Row> {
   readonly isRowQuiet?: (row: Row) => boolean
   /** Still on the screen, but no longer in the list: said in its first cell. */
   readonly isRowGone?: ((row: Row) => boolean) | undefined
+  /** Each row has a box to select it by; `x` does so too. */
+  readonly selection?: RowSelection | undefined
   /** First and last cell flush with the page. Not for rows that can be opened: their colour would touch the text. */
   readonly isFlush?: boolean
 }
@@ -95,7 +105,11 @@ export function DataTable<Row extends object>(props: DataTableProps<Row>) {
     <div ref={box} className={classes.box} data-list data-beside={openId === undefined ? undefined : true}>
       {isPhone ? <PhoneList {...props} rows={rows} /> : <Grid {...props} rows={rows} />}
       {paging ? (
-        <Pager paging={paging} hasKeys={!isPhone && (props.onOpen ?? props.rowLink) !== undefined} />
+        <Pager
+          paging={paging}
+          hasKeys={!isPhone && (props.onOpen ?? props.rowLink) !== undefined}
+          canSelect={props.selection !== undefined}
+        />
       ) : null}
     </div>
   )
@@ -116,13 +130,15 @@ function Grid<Row extends object>({
   isRowGone,
   rowLink,
   onOpen,
+  selection,
 }: Filled<Row>) {
   const definitions = useMemo(() => columns.map((column) => definitionOf<Row>(column)), [columns])
   const data = rows.length > 0 ? (rows as Row[]) : NO_ROWS
   const table = useTable({ features, columns: definitions, data, getRowId: rowId })
   const byId = new Map(columns.map((column) => [column.id, column]))
   const canOpen = rowLink !== undefined || onOpen !== undefined
-  const open = useLatest(onOpen)
+  const open = useLatest(onOpen as ((row: object) => void) | undefined)
+  const select = useLatest(selection?.toggle)
   const today = dayKey(new Date().toISOString())
   const shown = table.getRowModel().rows
   const originals = shown.map(({ original }) => original)
@@ -131,12 +147,23 @@ function Grid<Row extends object>({
       className={classes.table}
       data-tall={isTall || undefined}
       data-flush={(isFlush ?? !canOpen) || undefined}
+      data-selectable={selection && true}
     >
       <caption className="sw-hidden">{caption}</caption>
       {/* Plain elements: Mantine's would be most of what a table of fifty rows takes to draw. */}
       <thead className={classes.head}>
         {table.getHeaderGroups().map((headers) => (
           <tr key={headers.id}>
+            {selection ? (
+              <th scope="col" className={classes.select}>
+                <SelectBox
+                  label={words.selection.shown}
+                  isSelected={selection.shown === 'all'}
+                  isPartly={selection.shown === 'some'}
+                  onToggle={selection.toggleShown}
+                />
+              </th>
+            ) : null}
             {headers.headers.map((header) => {
               const column = byId.get(header.column.id)
               const sorted = header.column.getIsSorted()
@@ -179,7 +206,7 @@ function Grid<Row extends object>({
           <Fragment key={row.id}>
             {headOf(groupBy, originals, n, (head) => (
               <tr className={classes.group}>
-                <td colSpan={columns.length}>{head}</td>
+                <td colSpan={columns.length + (selection ? 1 : 0)}>{head}</td>
               </tr>
             ))}
             <Line
@@ -191,6 +218,8 @@ function Grid<Row extends object>({
               isOpen={row.id === openId}
               isQuiet={isRowQuiet?.(row.original) ?? false}
               isGone={isRowGone?.(row.original) ?? false}
+              isSelected={selection?.isSelected(row.id)}
+              onSelect={select}
               today={today}
             />
           </Fragment>
@@ -216,12 +245,14 @@ function headOf<Row>(
 }
 
 /** One function for as long as the table is there, which calls the newest. */
-function useLatest<Row>(handler: ((row: Row) => void) | undefined): (row: object) => void {
+function useLatest<Args extends unknown[]>(
+  handler: ((...args: Args) => void) | undefined,
+): (...args: Args) => void {
   const latest = useRef(handler)
   useEffect(() => {
     latest.current = handler
   })
-  return useCallback((row) => latest.current?.(row as Row), [])
+  return useCallback((...args) => latest.current?.(...args), [])
 }
 
 function PhoneList<Row extends object>({
@@ -234,6 +265,7 @@ function PhoneList<Row extends object>({
   groupBy,
   rowLink,
   onOpen,
+  selection,
 }: Filled<Row>) {
   return (
     <ul className={classes.phone} aria-label={caption}>
@@ -244,7 +276,14 @@ function PhoneList<Row extends object>({
             {headOf(groupBy, rows, n, (head) => (
               <li className={classes.phoneGroup}>{head}</li>
             ))}
-            <li data-row={rowId(row)} className={classes.phoneRow}>
+            <li data-row={rowId(row)} className={classes.phoneRow} data-selectable={selection && true}>
+              {selection ? (
+                <SelectBox
+                  label={words.selection.row(rowId(row))}
+                  isSelected={selection.isSelected(rowId(row))}
+                  onToggle={(isRange) => selection.toggle(rowId(row), isRange)}
+                />
+              ) : null}
               <RowLink
                 to={rowLink?.(row)}
                 onOpen={onOpen && (() => onOpen(row))}
@@ -297,47 +336,4 @@ function definitionOf<Row extends object>({
   return sortBy
     ? { id, header, accessorFn: sortBy, sortFn: sortFn_basic, sortUndefined: 'last' }
     : { id, header, enableSorting: false }
-}
-
-function useRowKeys<Row>(
-  box: React.RefObject<HTMLDivElement | null>,
-  { onOpen, rows, rowId, openId }: DataTableProps<Row>,
-): void {
-  const links = () => [...(box.current?.querySelectorAll<HTMLElement>('[data-row-link]') ?? [])]
-  const currentRow = () =>
-    document.activeElement?.closest<HTMLElement>('[data-row]') ??
-    box.current?.querySelector<HTMLElement>('[data-open]')
-  // Of several lists, the one with the focus, or with the row that is open beside it; otherwise the first.
-  const isMeant = () => {
-    const list =
-      document.activeElement?.closest('[data-list]') ??
-      document.querySelector('[data-list]:has([data-open])') ??
-      document.querySelector('[data-list]')
-    return list === box.current
-  }
-  const move = (step: 1 | -1) => {
-    if (!isMeant()) return false
-    const all = links()
-    if (all.length === 0) return false
-    const row = currentRow()
-    const at = row ? all.findIndex((link) => row.contains(link)) : -1
-    const next = all[Math.max(0, Math.min(all.length - 1, at + step))] ?? all[0]
-    next?.focus()
-    next?.scrollIntoView({ block: 'nearest' })
-    // Beside an open panel, moving shows the next row in it.
-    const id = next?.closest<HTMLElement>('[data-row]')?.dataset.row
-    const wanted = rows?.find((one) => rowId(one) === id)
-    if (openId !== undefined && onOpen && wanted && id !== openId) onOpen(wanted)
-    return true
-  }
-  useKeys({
-    j: () => move(1),
-    k: () => move(-1),
-    c: () => {
-      const id = currentRow()?.dataset.row
-      if (!id || !box.current?.contains(currentRow() ?? null)) return false
-      void copyText(id).then((isCopied) => isCopied && showNote(words.copied, id))
-      return true
-    },
-  })
 }

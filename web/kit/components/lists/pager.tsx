@@ -27,7 +27,13 @@ export function usePaging(
   }
 }
 
-export function Pager({ paging, hasKeys }: { readonly paging: Paging; readonly hasKeys: boolean }) {
+interface PagerProps {
+  readonly paging: Paging
+  readonly hasKeys: boolean
+  readonly canSelect?: boolean
+}
+
+export function Pager({ paging, hasKeys, canSelect = false }: PagerProps) {
   const { onNewer, onOlder, range } = paging
   const hasPages = onNewer !== undefined || onOlder !== undefined
   return (
@@ -45,6 +51,11 @@ export function Pager({ paging, hasKeys }: { readonly paging: Paging; readonly h
             <span>
               <Key>c</Key> {words.keys.copyId}
             </span>
+            {canSelect ? (
+              <span>
+                <Key>x</Key> {words.keys.select}
+              </span>
+            ) : null}
           </>
         ) : null}
       </div>

@@ -11,10 +11,11 @@ import { words } from '#kit/words.ts'
 import { dayKey, formatLongDay } from '#lib/time.ts'
 import { useUrlState } from '#lib/url-state.ts'
 import { useRead } from '../../api/hooks.ts'
+import { SavedViews } from '../../lists/saved-views.tsx'
 import { audit } from '../../strings/audit.ts'
 import { actionWords } from './action-words.ts'
 import { AuditPanel } from './audit-panel.tsx'
-import type { AuditRow } from './audit-row.ts'
+import { AUDIT_FILTERS, type AuditRow } from './audit-row.ts'
 import type { Names } from './changes.ts'
 import { Target } from './target.tsx'
 
@@ -47,7 +48,7 @@ export function AuditScreen() {
   })
   return (
     <Page title={audit.title} meta={audit.meta}>
-      <FilterBar filters={filters} />
+      <FilterBar filters={filters} aside={<SavedViews list="audit" names={AUDIT_FILTERS} />} />
       <DataTable
         caption={audit.caption}
         what={audit.title}
@@ -69,7 +70,7 @@ export function AuditScreen() {
         empty={
           <Nothing
             set={set}
-            onClear={() => setUrl({ person_id: undefined, action: undefined, target: undefined })}
+            onClear={() => setUrl(Object.fromEntries(AUDIT_FILTERS.map((name) => [name, undefined])))}
           />
         }
         paging={paging}

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { ActForm } from '#kit/components/feedback/act-form.tsx'
 import { Dialog } from '#kit/components/feedback/dialogs.tsx'
 import { editable, formatMoney, parseDollars } from '#lib/money.ts'
-import type { Reply } from '../../api/client.ts'
+import { api, type Reply } from '../../api/client.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { balance } from '../../strings/balance.ts'
 import { roles } from '../../strings/roles.ts'
@@ -42,16 +42,16 @@ function AlertForm({ alert, team, view, onClose }: AlertFormProps) {
   const { per_day_cents } = view.burn
   const suggested = Math.max(100_00, Math.ceil((per_day_cents * SUGGESTED_DAYS) / 100_00) * 100_00)
   const [amount, setAmount] = useState(editable(alert.threshold_cents ?? suggested))
-  const [people, setPeople] = useState<readonly string[]>(
-    alert.threshold_cents === null ? team.members.filter(({ is_you }) => is_you).map(idOf) : alert.people,
-  )
-  const save = useSave(view.balance_cents, onClose)
+  const [people, setPeople] = useState<readonly string[]>(alert.people)
+  const save = useSave(view.balance_cents, alert, onClose)
   const cents = parseDollars(amount)
   // Who left the account is not in the list any more and must not be sent back.
   const chosen = team.members.map(idOf).filter((id) => people.includes(id))
   const problems = {
     amount: cents === undefined || cents === 0 ? topUp.wrong : undefined,
-    people: chosen.length + alert.addresses.length === 0 ? said.nobody : undefined,
+    people: team.members.some((one) => one.role === 'owner' && chosen.includes(idOf(one)))
+      ? undefined
+      : said.noOwner,
   }
   return (
     <ActForm
@@ -105,9 +105,9 @@ function AlertForm({ alert, team, view, onClose }: AlertFormProps) {
   )
 }
 
-function useSave(balance_cents: number, onDone: () => void) {
+function useSave(balance_cents: number, before: Reply<'getBalanceAlert'>, onDone: () => void) {
   return useAct('setBalanceAlert', {
-    refresh: ['getBalanceAlert'],
+    refresh: ['getBalanceAlert', 'getMailPreferences'],
     done: ({ threshold_cents }) =>
       threshold_cents === null
         ? [said.turnedOff, said.turnedOffMore]
@@ -115,6 +115,10 @@ function useSave(balance_cents: number, onDone: () => void) {
             said.saved,
             balance_cents <= threshold_cents ? said.savedBelow : said.savedMore(formatMoney(threshold_cents)),
           ],
+    undo: () => () => {
+      const { threshold_cents, people } = before
+      return api.act('setBalanceAlert', { threshold_cents, people })
+    },
     failed: null,
     onDone,
   })

@@ -20,8 +20,11 @@ export function statementQuery(url: UrlValues, month: string | undefined): Query
   }
 }
 
+/** Names in the address; the month is no filter of its own, but a saved view has it. */
+export const STATEMENT_VIEW = ['kind', 'month', 'min', 'max', 'from', 'to'] as const
+
 export const isFiltered = (url: UrlValues): boolean =>
-  [url.kind, url.min, url.max, url.from, url.to].some((value) => value !== undefined)
+  STATEMENT_VIEW.some((name) => name !== 'month' && url[name] !== undefined)
 
 const whole = (text: string | undefined) => (/^\d{1,12}$/.test(text ?? '') ? Number(text) : undefined)
 

@@ -16,11 +16,12 @@ import { useUrlState } from '#lib/url-state.ts'
 import { useHeldRows } from '#lib/use-held-rows.ts'
 import type { Reply } from '../../api/client.ts'
 import { useRead } from '../../api/hooks.ts'
+import { SavedViews } from '../../lists/saved-views.tsx'
 import { paths } from '../../paths.ts'
 import { balance } from '../../strings/balance.ts'
 import classes from './balance.module.css'
 import { monthName, utcDay } from './months.ts'
-import { isFiltered, statementQuery } from './statement-filters.ts'
+import { isFiltered, STATEMENT_VIEW, statementQuery } from './statement-filters.ts'
 
 const { statement } = balance
 type Row = Reply<'listTransfers'>['transfers'][number]
@@ -118,6 +119,7 @@ export function StatementTable({ month, hasMoney, onAdd }: StatementTableProps) 
         filters={FILTERS}
         aside={
           <>
+            <SavedViews list="statement" names={STATEMENT_VIEW} />
             <NewPill count={held.fresh} label={statement.showNew(held.fresh)} onShow={held.show} />
             <LiveMark />
           </>

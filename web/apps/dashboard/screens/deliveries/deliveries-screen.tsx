@@ -8,24 +8,28 @@ import { DataTable } from '#kit/components/lists/data-table.tsx'
 import { choiceFilter, FilterBar, textFilter } from '#kit/components/lists/filter-bar.tsx'
 import { useOpenRow } from '#kit/components/lists/open-row.ts'
 import { usePaging } from '#kit/components/lists/pager.tsx'
+import { useSelection } from '#kit/components/lists/selection.tsx'
 import { AppLink } from '#kit/components/values/app-link.tsx'
+import { DownloadButton } from '#kit/components/values/download-button.tsx'
 import { reportAttention } from '#kit/shell/attention.ts'
 import { words } from '#kit/words.ts'
-import { type UrlValues, useUrlState } from '#lib/url-state.ts'
+import { useUrlState } from '#lib/url-state.ts'
 import { useHeldRows } from '#lib/use-held-rows.ts'
-import type { Query, Reply } from '../../api/client.ts'
+import { api, type Query, type Reply } from '../../api/client.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { may, useMay } from '../../api/session.ts'
+import { SavedViews } from '../../lists/saved-views.tsx'
 import { paths } from '../../paths.ts'
 import { deliveries } from '../../strings/deliveries.ts'
 import { listColumns, phoneRow } from './delivery-columns.tsx'
 import { DeliveryPanel } from './delivery-panel.tsx'
+import { CLEARED, DELIVERY_FILTERS, deliveryFilters, isFiltered, queryOf } from './delivery-query.ts'
 import { HoursChart } from './hours-chart.tsx'
 import type { Row } from './outcome.tsx'
 import { RecoverDialog } from './recover-dialog.tsx'
+import { SelectedDeliveries } from './selected-deliveries.tsx'
 
 const { filters } = deliveries
-const ROWS = 25
 
 const FILTERS = [
   choiceFilter(filters.state, 'state', filters.states),
@@ -53,6 +57,7 @@ export function DeliveriesScreen() {
     keyOf,
   )
   const paging = usePaging(data)
+  const selection = useSelection(held.rows, keyOf, JSON.stringify(DELIVERY_FILTERS.map((name) => url[name])))
   const retrying = webhook?.retrying ?? 0
   useEffect(() => reportAttention(paths.deliveries, retrying), [retrying])
   const hasUrl = webhook?.health.webhook_url !== null
@@ -64,7 +69,10 @@ export function DeliveriesScreen() {
       tab={deliveries.tab}
       meta={<Destination webhook={webhook} />}
       actions={
-        canBuild && webhook && hasUrl ? <TestAndRecover onRecover={() => setRecovering(true)} /> : null
+        <Actions
+          filters={deliveryFilters(url)}
+          onRecover={canBuild && webhook && hasUrl ? () => setRecovering(true) : undefined}
+        />
       }
     >
       <HoursChart />
@@ -72,12 +80,14 @@ export function DeliveriesScreen() {
         filters={FILTERS}
         aside={
           <>
+            <SavedViews list="deliveries" names={DELIVERY_FILTERS} />
             <NewPill count={held.fresh} label={deliveries.showNew(held.fresh)} onShow={held.show} />
             <LiveMark />
           </>
         }
       />
       <DataTable
+        selection={selection}
         caption={deliveries.caption}
         what={deliveries.what}
         columns={listColumns}
@@ -92,13 +102,20 @@ export function DeliveriesScreen() {
         empty={<Nothing isFiltered={isFiltered(url)} hasUrl={hasUrl} onClear={() => set(CLEARED)} />}
         paging={paging}
       />
+      <SelectedDeliveries selection={selection} canResend={canBuild && hasUrl} />
       {open.id === undefined ? null : <DeliveryPanel key={open.id} id={open.id} {...open.panel} />}
       <RecoverDialog isOpen={isRecovering} onClose={() => setRecovering(false)} />
     </Page>
   )
 }
 
-function TestAndRecover({ onRecover }: { readonly onRecover: () => void }) {
+interface ActionsProps {
+  readonly filters: Query<'exportDeliveries'>
+  /** Undefined: the reader may not, or there is no URL. */
+  readonly onRecover: (() => void) | undefined
+}
+
+function Actions({ filters, onRecover }: ActionsProps) {
   const test = useAct('testWebhook', {
     refresh: ['listDeliveries', 'getWebhook', 'deliveryHours'],
     done: () => [deliveries.testSent, deliveries.testSentMore],
@@ -106,16 +123,21 @@ function TestAndRecover({ onRecover }: { readonly onRecover: () => void }) {
   })
   return (
     <>
-      <Button
-        leftSection={<IconSend size={14} aria-hidden />}
-        loading={test.isPending}
-        onClick={() => test.mutate({})}
-      >
-        {deliveries.sendTest}
-      </Button>
-      <Button variant="filled" leftSection={<IconRefresh size={14} aria-hidden />} onClick={onRecover}>
-        {deliveries.recover}
-      </Button>
+      <DownloadButton href={api.href('exportDeliveries', { query: filters })} label={deliveries.exportAll} />
+      {onRecover ? (
+        <>
+          <Button
+            leftSection={<IconSend size={14} aria-hidden />}
+            loading={test.isPending}
+            onClick={() => test.mutate({})}
+          >
+            {deliveries.sendTest}
+          </Button>
+          <Button variant="filled" leftSection={<IconRefresh size={14} aria-hidden />} onClick={onRecover}>
+            {deliveries.recover}
+          </Button>
+        </>
+      ) : null}
     </>
   )
 }
@@ -168,26 +190,4 @@ function Nothing({
       {deliveries.noneBody}
     </EmptyState>
   )
-}
-
-const NAMES = ['state', 'type', 'code', 'order', 'hours'] as const
-const CLEARED = Object.fromEntries(NAMES.map((name) => [name, undefined]))
-const isFiltered = (url: UrlValues) => NAMES.some((name) => url[name] !== undefined)
-const HOUR_MS = 3_600_000
-const MINUTE_MS = 60_000
-
-function queryOf(url: UrlValues): Query<'listDeliveries'> {
-  const { state, type, code, order, hours, before, after } = url
-  // By the minute, so that the same filter is the same question for a while.
-  const fromMs = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - Number(hours) * HOUR_MS
-  return {
-    state,
-    type,
-    code,
-    order_id: order,
-    from: hours === undefined || Number.isNaN(fromMs) ? undefined : new Date(fromMs).toISOString(),
-    limit: ROWS,
-    before,
-    after,
-  } as Query<'listDeliveries'>
 }

@@ -4,6 +4,7 @@ import { ActForm } from '#kit/components/feedback/act-form.tsx'
 import { ConfirmDialog, Dialog, Facts } from '#kit/components/feedback/dialogs.tsx'
 import { Time } from '#kit/components/values/time.tsx'
 import { formatCount } from '#lib/money.ts'
+import { api } from '../../api/client.ts'
 import { useAct } from '../../api/hooks.ts'
 import { keys } from '../../strings/keys.ts'
 import { canSpend, isQuiet, type Key, type NewKey } from './key-words.ts'
@@ -20,6 +21,10 @@ export function RenameDialog({ subject, onClose }: KeyDialogProps) {
   const rename = useAct('renameKey', {
     refresh: ['listKeys', 'readKey'],
     done: ({ name: now }) => [said.done(now), said.doneMore],
+    undo:
+      (_, { id }) =>
+      () =>
+        api.act('renameKey', { id, name: subject.name }),
     failed: null,
     onDone: onClose,
   })

@@ -4,7 +4,7 @@ import type { UrlValues } from '#lib/url-state.ts'
 import type { Query } from '../../api/client.ts'
 import { orders } from '../../strings/orders.ts'
 
-export type OrderFilters = Query<'exportOrders'>
+export type OrderFilters = Query<'sumOrders'>
 type Writable = { -readonly [Name in keyof OrderFilters]: OrderFilters[Name] }
 
 const HOUR_MS = 3_600_000
@@ -32,10 +32,10 @@ export function orderFilters(url: UrlValues, nowMs = Date.now()): OrderFilters {
   return query
 }
 
-export const isFiltered = (url: UrlValues): boolean =>
-  ['status', 'q', 'created', 'from', 'to', 'min', 'max', 'key', 'item'].some(
-    (name) => url[name] !== undefined,
-  )
+/** Names of the filters in the address. */
+export const ORDER_FILTERS = ['status', 'q', 'created', 'from', 'to', 'min', 'max', 'key', 'item'] as const
+
+export const isFiltered = (url: UrlValues): boolean => ORDER_FILTERS.some((name) => url[name] !== undefined)
 
 const isCents = (text: string | undefined): text is string => /^\d{1,9}$/.test(text ?? '')
 

@@ -6,6 +6,7 @@ import { EmptyState } from '#kit/components/feedback/states.tsx'
 import { DataTable } from '#kit/components/lists/data-table.tsx'
 import { FilterBar } from '#kit/components/lists/filter-bar.tsx'
 import { usePaging } from '#kit/components/lists/pager.tsx'
+import { type Selection, SelectionBar, useSelection } from '#kit/components/lists/selection.tsx'
 import { StatusTabs } from '#kit/components/lists/status-tabs.tsx'
 import { AppLink } from '#kit/components/values/app-link.tsx'
 import { DownloadButton } from '#kit/components/values/download-button.tsx'
@@ -17,11 +18,12 @@ import { type UrlValues, useUrlState } from '#lib/url-state.ts'
 import { useHeldRows } from '#lib/use-held-rows.ts'
 import { api, type Reply } from '../../api/client.ts'
 import { useRead } from '../../api/hooks.ts'
+import { SavedViews } from '../../lists/saved-views.tsx'
 import { paths } from '../../paths.ts'
 import { orders } from '../../strings/orders.ts'
 import { isQuiet, listColumns, type OrderRow, phoneRow } from './order-columns.tsx'
 import { useOrderFilters } from './order-filters.tsx'
-import { isFiltered, type OrderFilters, orderFilters } from './order-query.ts'
+import { isFiltered, ORDER_FILTERS, type OrderFilters, orderFilters } from './order-query.ts'
 import classes from './orders.module.css'
 
 const LIMIT = 25
@@ -40,8 +42,9 @@ export function OrdersScreen() {
   const held = useHeldRows(
     JSON.stringify({ ...url, open: undefined }),
     { rows: data?.orders, isStale, isLast: data?.next === null },
-    ({ id }) => id,
+    idOf,
   )
+  const selection = useSelection(held.rows, idOf, JSON.stringify(ORDER_FILTERS.map((name) => url[name])))
   const paging = usePaging(data, data && rangeOf(data, held.rows?.length ?? 0, url))
   return (
     <Page
@@ -53,14 +56,20 @@ export function OrdersScreen() {
       <FilterBar
         search={{ name: 'q', placeholder: orders.search }}
         filters={filters}
-        aside={<NewPill count={held.fresh} label={orders.showNew(held.fresh)} onShow={held.show} />}
+        aside={
+          <>
+            <SavedViews list="orders" names={ORDER_FILTERS} />
+            <NewPill count={held.fresh} label={orders.showNew(held.fresh)} onShow={held.show} />
+          </>
+        }
       />
       <DataTable
+        selection={selection}
         caption={orders.caption}
         what={orders.what}
         columns={listColumns}
         rows={held.rows}
-        rowId={({ id }) => id}
+        rowId={idOf}
         rowLink={({ id }) => paths.order(id)}
         phone={phoneRow}
         isRowQuiet={isQuiet}
@@ -81,6 +90,7 @@ export function OrdersScreen() {
         empty={<Nothing url={url} data={data} onClear={() => setUrl(noFilters)} />}
         paging={data?.searched_to ? { ...paging, onOlder: undefined } : paging}
       />
+      <SelectedOrders selection={selection} />
       {data?.searched_to ? (
         <SearchedTo
           time={formatTime(data.searched_to)}
@@ -98,8 +108,16 @@ export function OrdersScreen() {
   )
 }
 
-const noFilters = Object.fromEntries(
-  ['status', 'q', 'created', 'from', 'to', 'min', 'max', 'key', 'item'].map((name) => [name, undefined]),
+const noFilters = Object.fromEntries(ORDER_FILTERS.map((name) => [name, undefined]))
+const idOf = ({ id }: OrderRow) => id
+
+const SelectedOrders = ({ selection }: { readonly selection: Selection }) => (
+  <SelectionBar selection={selection}>
+    <DownloadButton
+      href={api.href('exportOrders', { query: { ids: selection.ids.join() } })}
+      label={orders.exportSelected}
+    />
+  </SelectionBar>
 )
 
 function tabsOf(data: Reply<'listOrders'> | undefined) {

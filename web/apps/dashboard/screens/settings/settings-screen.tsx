@@ -1,13 +1,16 @@
 import { Button, SegmentedControl, Switch, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { Page, Section } from '#kit/components/feedback/page.tsx'
+import { AppLink } from '#kit/components/values/app-link.tsx'
 import { CopyButton } from '#kit/components/values/copy-button.tsx'
 import { Id } from '#kit/components/values/id.tsx'
 import { themeChoices, useTheme } from '#kit/shell/theme-switch.tsx'
 import { preferences, usePreferences } from '#lib/preferences.ts'
 import { readerZone } from '#lib/time.ts'
+import { api } from '../../api/client.ts'
 import { useAct } from '../../api/hooks.ts'
 import { refreshSession, useSession } from '../../api/session.ts'
+import { paths } from '../../paths.ts'
 import { roles } from '../../strings/roles.ts'
 import { settings } from '../../strings/settings.ts'
 import classes from './settings.module.css'
@@ -20,7 +23,10 @@ export function SettingsScreen() {
         {session?.account ? (
           <Section title={settings.account} hasLine>
             {session.account.role === 'owner' ? (
-              <AccountNameForm key={session.account.id} name={session.account.name} />
+              <AccountNameForm
+                key={`${session.account.id} ${session.account.name}`}
+                name={session.account.name}
+              />
             ) : (
               <Row label={settings.accountName} note={settings.accountNote}>
                 <span className="sw-strong">{session.account.name}</span>
@@ -34,7 +40,12 @@ export function SettingsScreen() {
           </Section>
         ) : null}
         <Section title={settings.you} hasLine>
-          {session?.person ? <NameForm name={session.person.name} /> : null}
+          {session?.person ? <NameForm key={session.person.name} name={session.person.name} /> : null}
+          {session?.account ? (
+            <Row label={settings.mail} note={settings.mailNote}>
+              <AppLink to={paths.team}>{settings.chooseMail}</AppLink>
+            </Row>
+          ) : null}
         </Section>
         <Section title={settings.device} hasLine>
           <Device />
@@ -47,6 +58,7 @@ export function SettingsScreen() {
 function AccountNameForm({ name }: { readonly name: string }) {
   const rename = useAct('renameAccount', {
     done: () => [settings.saved],
+    undo: () => () => api.act('renameAccount', { name }).then(refreshSession),
     failed: settings.notSaved,
     onDone: () => void refreshSession(),
   })
@@ -66,6 +78,7 @@ function NameForm({ name }: { readonly name: string }) {
   const rename = useAct('renamePerson', {
     refresh: ['getTeam'],
     done: () => [settings.saved],
+    undo: () => () => api.act('renamePerson', { name }).then(refreshSession),
     failed: settings.notSaved,
     onDone: () => void refreshSession(),
   })

@@ -11,6 +11,7 @@ import { useAct, useRead } from '../../api/hooks.ts'
 import { may, useMay } from '../../api/session.ts'
 import { roles } from '../../strings/roles.ts'
 import { team } from '../../strings/team.ts'
+import { MailSection } from './mail-section.tsx'
 import classes from './team.module.css'
 import { type TeamDecision, TeamDialogs } from './team-dialogs.tsx'
 
@@ -68,6 +69,7 @@ export function TeamScreen() {
           <Invitations invitations={data.invitations} isOwner={isOwner} />
         </Section>
       ) : null}
+      <MailSection />
       <Section title={team.roleTable}>
         <div className={classes.roles}>
           <Facts facts={ROLES.map((role) => ({ label: roles[role], value: team.roles[role] }))} />

@@ -76,12 +76,14 @@ export function WebhookScreen() {
               </div>
               <p className={classes.explained}>{webhook.retries.body}</p>
             </Section>
-            <EventsSection webhook={data} />
           </div>
         </>
       ) : (
         <SetUp canBuild={canBuild} onSecret={setFirstSecret} />
       )}
+      <div className={classes.sections}>
+        <EventsSection webhook={data} canBuild={canBuild} />
+      </div>
       <WebhookDialogs decision={decision} webhook={data} onDecide={decide} onSecret={setFirstSecret} />
       <NewSecret secret={firstSecret} isFirst onClose={() => setFirstSecret(undefined)} />
     </Page>
