@@ -2984,7 +2984,7 @@ CREATE TABLE shopwire.saved_views (
     account_id text NOT NULL COLLATE pg_catalog."C",
     id text NOT NULL COLLATE pg_catalog."C",
     person_id text NOT NULL COLLATE pg_catalog."C",
-    list text NOT NULL,
+    list text NOT NULL COLLATE pg_catalog."C",
     name text NOT NULL,
     folded_name text NOT NULL COLLATE pg_catalog."C",
     query text NOT NULL,

@@ -36,7 +36,7 @@ create table saved_views (
   account_id text collate "C" not null,
   id text collate "C" not null,
   person_id text collate "C" not null,
-  list text not null check (list in ('orders', 'deliveries', 'statement', 'audit')),
+  list text collate "C" not null check (list in ('orders', 'deliveries', 'statement', 'audit')),
   name text not null check (char_length(name) between 1 and 40),
   -- As names are compared: without differences of case.
   folded_name text collate "C" not null,
