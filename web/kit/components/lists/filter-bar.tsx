@@ -33,23 +33,45 @@ export function choiceFilter(
     label,
     names: [name],
     shown: (values) => options.find(([value]) => value === values[name])?.[1] ?? values[name],
-    editor: ({ values, set, close }) => (
-      <Radio.Group
-        value={values[name] ?? ''}
-        onChange={(value) => {
-          set({ [name]: value })
-          close()
-        }}
-        aria-label={label}
-      >
-        <Stack gap={4}>
-          {options.map(([value, word]) => (
-            <Radio key={value} value={value} label={word} className={classes.option} />
-          ))}
-        </Stack>
-      </Radio.Group>
-    ),
+    editor: (edit) => <ChoiceEditor label={label} name={name} options={options} {...edit} />,
   }
+}
+
+interface ChoiceEditorProps extends FilterEdit {
+  readonly label: string
+  readonly name: string
+  readonly options: readonly (readonly [value: string, word: string])[]
+}
+
+/** An arrow key marks the next choice and goes on from there; a press of the pointer, Space or Enter is the last one. */
+function ChoiceEditor({ label, name, options, values, set, close }: ChoiceEditorProps) {
+  const isByArrow = useRef(false)
+  return (
+    <Radio.Group
+      value={values[name] ?? ''}
+      onChange={(value) => {
+        set({ [name]: value })
+        if (!isByArrow.current) close()
+      }}
+      aria-label={label}
+    >
+      <Stack
+        gap={4}
+        onKeyDown={({ key, target }) => {
+          isByArrow.current = key.startsWith('Arrow')
+          const isMarked = target instanceof HTMLInputElement && target.checked
+          if (isMarked && (key === 'Enter' || key === ' ')) close()
+        }}
+        onKeyUp={() => {
+          isByArrow.current = false
+        }}
+      >
+        {options.map(([value, word]) => (
+          <Radio key={value} value={value} label={word} className={classes.option} />
+        ))}
+      </Stack>
+    </Radio.Group>
+  )
 }
 
 /** Free text, such as an id. */
